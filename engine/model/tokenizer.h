@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to token ids and back: GGUF byte-level BPE, GGUF SentencePiece-style ("llama"), and
+// tokenizer.json BPE. A Tokenizer is immutable and thread-safe; a TokenDecoder is per stream.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/status.h"
+
+namespace lamina {
+
+// Everything a checkpoint says about its tokenizer, before it is checked and indexed.
+class TokenizerData {
+ public:
+  enum class Kind { kNone, kGgufBpe, kGgufSpm, kHfJson };
+  Kind kind = Kind::kNone;
+  // GGUF:
+  std::string pre;                       // tokenizer.ggml.pre, e.g. "smollm"
+  std::vector<std::string> tokens;       // tokenizer.ggml.tokens
+  std::vector<float> scores;             // tokenizer.ggml.scores (spm)
+  std::vector<std::int32_t> types;       // tokenizer.ggml.token_type; 1 normal, 2 unknown, 3 control, 4 user, 6 byte
+  std::vector<std::string> merges;       // tokenizer.ggml.merges
+  bool add_space_prefix = true;          // tokenizer.ggml.add_space_prefix (spm)
+  std::int32_t unknown_id = -1;
+  // Hugging Face: the text of tokenizer.json.
+  std::string json;
+  std::string where;  // file, for errors
+};
+
+class Tokenizer {
+ public:
+  // Errors: kBadInput: no tokenizer, unknown pre-tokenizer or model (named), inconsistent lists.
+  static Result<std::shared_ptr<const Tokenizer>> make(const TokenizerData& data);
+  virtual ~Tokenizer() = default;
+
+  // No BOS is added. parse_special: control tokens written out in the text become their ids, otherwise
+  // they are plain text. Errors: kBadInput for text that is not UTF-8.
+  virtual Result<std::vector<std::int32_t>> encode(std::string_view text, bool parse_special) const = 0;
+  // The bytes of one token; "" for control tokens and for ids out of range.
+  virtual std::string token_bytes(std::int32_t id) const = 0;
+  virtual bool is_control(std::int32_t id) const = 0;
+  virtual std::int64_t vocab_size() const = 0;
+  // The id of a token written exactly so, -1 where there is none.
+  virtual std::int32_t find(std::string_view token) const = 0;
+  virtual std::string kind() const = 0;
+
+  std::string decode(std::span<const std::int32_t> ids) const;
+};
+
+// Decodes a stream of tokens: a character split over several tokens is held back until it is whole;
+// bytes that can never become UTF-8 turn into U+FFFD.
+class TokenDecoder {
+ public:
+  explicit TokenDecoder(std::shared_ptr<const Tokenizer> tokenizer);
+  std::string push(std::int32_t id);
+  std::string finish();
+
+ private:
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::string pending_;
+  bool first_ = true;
+};
+
+}  // namespace lamina

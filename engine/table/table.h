@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sensitivity table: for every layer and recipe, how much the recipe hurts (spec sections 6 and 9).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/table/bytes.h"
+#include "engine/table/grid.h"
+
+namespace lamina {
+
+// Which checkpoint a table or plan belongs to.
+struct ModelId {
+  std::string name;
+  std::string architecture;
+  std::string fingerprint;  // SHA-256, 64 hex digits
+  bool operator==(const ModelId&) const = default;
+};
+
+// How a table was made.
+struct Provenance {
+  std::string probe;   // "prompt"
+  std::string scorer;  // "triattention"
+  QuantizerNames quantizer;
+  SurvivorMode survivors = SurvivorMode::kShared;
+  std::int64_t tokens = 0;         // T of the probe
+  std::int64_t window_tokens = 0;  // W of the probe; 0 where it has none
+  std::vector<std::int32_t> token_ids;        // the probe's ids
+  std::string statistics_sha256;              // of the ids that the scorer's statistics come from; "" = none
+  std::uint64_t seed = 0;
+  std::string version;  // of Lamina
+  std::string created;  // ISO 8601, UTC
+  bool operator==(const Provenance&) const = default;
+};
+
+struct SensitivityTable {
+  std::optional<ModelId> model;
+  Geometry geometry;
+  ConfigGrid grid;
+  std::vector<std::vector<double>> values;  // (layers, grid.size()); relative error, no unit
+  std::optional<Provenance> provenance;
+
+  int layers() const { return static_cast<int>(values.size()); }
+  // Shapes agree, every value finite and >= 0. Errors name layer and recipe.
+  Status validate(const std::string& where) const;
+  StorageOptions storage() const;  // from the provenance, else the defaults
+  bool operator==(const SensitivityTable&) const = default;
+};
+
+// JSON "lamina-table" version 1. Errors: kBadInput naming file and field, kRuntime for writing.
+Result<SensitivityTable> read_table(const std::filesystem::path& path);
+Result<SensitivityTable> table_from_json(const std::string& text, const std::string& where);
+std::string table_to_json(const SensitivityTable& table);
+Status write_table(const SensitivityTable& table, const std::filesystem::path& path);
+
+// Refuses a table of another checkpoint, naming both (spec section 6). A table without a model passes.
+Status check_same_model(const SensitivityTable& table, const ModelId& model);
+
+}  // namespace lamina
