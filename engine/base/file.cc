@@ -60,6 +60,47 @@ Result<int> open_regular(const std::filesystem::path& path, std::size_t& size) {
   return fd;
 }
 
+// Writes everything; 0 or the errno of the failure.
+int write_all(int fd, std::string_view text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    done += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+// A pipe or device such as /dev/stdout cannot be replaced; it is written to.
+Status write_device(const std::filesystem::path& path, std::string_view text) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0) return cannot_write(path, errno);
+  if (int error = write_all(fd.get(), text)) return cannot_write(path, error);
+  if (fd.close() != 0) return cannot_write(path, errno);
+  return Status::ok();
+}
+
+Status replace_file(const std::filesystem::path& path, std::string_view text) {
+  std::string temporary = path.string() + ".XXXXXX";
+  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd.get() < 0) return cannot_write(path, errno);
+  auto fail = [&](int error) {
+    ::unlink(temporary.c_str());
+    return cannot_write(path, error);
+  };
+  if (int error = write_all(fd.get(), text)) return fail(error);
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(fd.get(), 0666 & ~mask) != 0 || ::fsync(fd.get()) != 0) return fail(errno);
+  if (fd.close() != 0) return fail(errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
+  std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  Descriptor folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
@@ -99,29 +140,16 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
 }
 
 Status write_text_file(const std::filesystem::path& path, std::string_view text) {
-  std::string temporary = path.string() + ".XXXXXX";
-  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) return cannot_write(path, errno);
-  auto fail = [&](int error) {
-    ::unlink(temporary.c_str());
-    return cannot_write(path, error);
-  };
-  std::size_t done = 0;
-  while (done < text.size()) {
-    ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errno);
-    done += static_cast<std::size_t>(n);
+  // A link is followed, so that it is its target that gets replaced.
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  if (error) target = path;
+  std::filesystem::file_status status = std::filesystem::status(target, error);
+  if (std::filesystem::is_directory(status)) return cannot_write(path, EISDIR);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return write_device(target, text);
   }
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(fd.get(), 0666 & ~mask) != 0 || ::fsync(fd.get()) != 0) return fail(errno);
-  if (fd.close() != 0) return fail(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
-  std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
-  Descriptor folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
-  return Status::ok();
+  return replace_file(target, text);
 }
 
 }  // namespace lamina

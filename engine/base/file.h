@@ -38,8 +38,9 @@ class MappedFile {
 Result<std::string> read_text_file(const std::filesystem::path& path,
                                    std::size_t max_bytes = std::size_t{256} << 20);
 
-// Replaces `path` by `text`: a temporary file beside it, fsync, rename, fsync of the folder; the old
-// file stays untouched on any error. Errors: kRuntime (read-only or full disk, missing folder).
+// Replaces `path` by `text`: a temporary file beside it, fsync, rename, fsync of the folder; the
+// old file stays untouched on any error. Links are followed; a pipe or device is written to
+// directly. Errors: kRuntime (read-only or full disk, missing folder).
 Status write_text_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lamina

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading JSON files that may be hostile: size and depth are bounded, duplicate keys and trailing text
-// are refused, and every error names the file. Values are taken with as_*() helpers that name the
-// field. Include only in .cc files (nlohmann/json is slow to compile).
+// Reading JSON files that may be hostile: size and depth are bounded, duplicate keys and trailing
+// text are refused, and every error names the file. Values are taken with as_*() helpers that name
+// the field. Include only in .cc files (nlohmann/json is slow to compile).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lamina {
 
-using Json = nlohmann::json;                // for reading: look-up in O(log n)
+using Json = nlohmann::json;                 // for reading: look-up in O(log n)
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in the order they were set
 
 // where: named in errors, e.g. the path. Depth above 64 and duplicate keys are refused.
@@ -23,8 +23,8 @@ Result<Json> parse_json(std::string_view text, const std::string& where);
 Result<Json> read_json_file(const std::filesystem::path& path,
                             std::size_t max_bytes = std::size_t{256} << 20);
 
-// A member of an object. Errors (kBadInput) name `where` and the key. Numbers must be finite; an int64
-// may be written 3 or 3.0.
+// A member of an object. Errors (kBadInput) name `where` and the key. Numbers must be finite; an
+// int64 may be written 3 or 3.0.
 Result<const Json*> json_member(const Json& object, const char* key, const std::string& where);
 Result<std::string> json_string(const Json& object, const char* key, const std::string& where);
 Result<std::int64_t> json_int(const Json& object, const char* key, const std::string& where,

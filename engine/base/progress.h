@@ -12,13 +12,13 @@
 namespace lamina {
 
 struct Progress {
-  std::string stage;           // what is being done, e.g. "calibrating"
-  std::int64_t done = 0;       // of `total`, in `unit`
-  std::int64_t total = 0;      // 0: unknown
-  std::string unit;            // plural, e.g. "layers"
-  double elapsed_s = 0;        // since the stage began
-  double rate = 0;             // units per second; 0 until known
-  double remaining_s = -1;     // seconds; negative until known
+  std::string stage;        // what is being done, e.g. "calibrating"
+  std::int64_t done = 0;    // of `total`, in `unit`
+  std::int64_t total = 0;   // 0: unknown
+  std::string unit;         // plural, e.g. "layers"
+  double elapsed_s = 0;     // since the stage began
+  double rate = 0;          // units per second; 0 until known
+  double remaining_s = -1;  // seconds; negative until known
 };
 
 // "calibrating 12/30 layers, 8.3 layers/s, 2.2 s left"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status and Result<T>: how every public function of the engine reports failure. An error is a value
-// that says what went wrong, where, and what to do about it; its kind is the command line's exit code.
-// No exception crosses a public function, a thread or a Qt slot. Both types are plain values and as
-// thread-safe as a std::string.
+// Status and Result<T>: how every public function of the engine reports failure. An error is a
+// value that says what went wrong, where, and what to do about it; its kind is the command line's
+// exit code. No exception crosses a public function, a thread or a Qt slot. Both types are plain
+// values and as thread-safe as a std::string.
 #pragma once
 
 #include <string>
@@ -84,9 +84,9 @@ class [[nodiscard]] Result {
 }  // namespace lamina
 
 // Return the error of `expr` (a Status) from the surrounding function.
-#define LAMINA_RETURN_IF_ERROR(expr)                   \
-  do {                                                 \
-    ::lamina::Status lamina_status_ = (expr);          \
+#define LAMINA_RETURN_IF_ERROR(expr)                    \
+  do {                                                  \
+    ::lamina::Status lamina_status_ = (expr);           \
     if (!lamina_status_.is_ok()) return lamina_status_; \
   } while (false)
 
