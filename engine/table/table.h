@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sensitivity table: for every layer and recipe, how much the recipe hurts (spec sections 6 and 9).
+// A sensitivity table: for every layer and recipe, how much the recipe hurts (spec sections 6 and
+// 9).
 #pragma once
 
 #include <filesystem>
@@ -28,10 +29,10 @@ struct Provenance {
   std::string scorer;  // "triattention"
   QuantizerNames quantizer;
   SurvivorMode survivors = SurvivorMode::kShared;
-  std::int64_t tokens = 0;         // T of the probe
-  std::int64_t window_tokens = 0;  // W of the probe; 0 where it has none
-  std::vector<std::int32_t> token_ids;        // the probe's ids
-  std::string statistics_sha256;              // of the ids that the scorer's statistics come from; "" = none
+  std::int64_t tokens = 0;              // T of the probe
+  std::int64_t window_tokens = 0;       // W of the probe; 0 where it has none
+  std::vector<std::int32_t> token_ids;  // the probe's ids
+  std::string statistics_sha256;  // of the ids that the scorer's statistics come from; "" = none
   std::uint64_t seed = 0;
   std::string version;  // of Lamina
   std::string created;  // ISO 8601, UTC
@@ -56,9 +57,12 @@ struct SensitivityTable {
 Result<SensitivityTable> read_table(const std::filesystem::path& path);
 Result<SensitivityTable> table_from_json(const std::string& text, const std::string& where);
 std::string table_to_json(const SensitivityTable& table);
+// SHA-256 of table_to_json(): what a plan records of its table. 64 hexadecimal digits.
+std::string table_sha256(const SensitivityTable& table);
 Status write_table(const SensitivityTable& table, const std::filesystem::path& path);
 
-// Refuses a table of another checkpoint, naming both (spec section 6). A table without a model passes.
+// Refuses a table of another checkpoint, naming both (spec section 6). A table without a model
+// passes; where it has one without a fingerprint, it is refused.
 Status check_same_model(const SensitivityTable& table, const ModelId& model);
 
 }  // namespace lamina

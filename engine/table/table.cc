@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/table/table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/base/file.h"
+#include "engine/base/sha256.h"
+#include "engine/table/json_fields.h"
+
+namespace lamina {
+namespace {
+
+constexpr const char* kFormat = "lamina-table";
+constexpr int kVersion = 1;
+constexpr std::int64_t kMaxLayers = 4096;
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+
+Status bad_cell(const ConfigGrid& grid, std::size_t layer, std::size_t config,
+                const std::string& found, const std::string& where) {
+  return Status::bad_input(
+      fmt::format("the sensitivity of layer {}, configuration {} ({}) is {}", layer, config,
+                  to_string(grid.at(static_cast<int>(config))), found),
+      where, "a finite number of at least 0 is expected; calibrate again");
+}
+
+Status wrong_shape(const std::string& what, const std::string& where) {
+  return Status::bad_input(what, where,
+                           "one row a layer and one value a configuration are expected");
+}
+
+// values: one list a layer, one number a configuration.
+Status read_values(const Json& rows, const std::string& where, SensitivityTable& table) {
+  const std::size_t layers = table.geometry.layers.size();
+  const std::size_t configs = static_cast<std::size_t>(table.grid.size());
+  if (!rows.is_array() || rows.size() != layers) {
+    return wrong_shape(fmt::format("'values' has {} rows for {} layers", rows.size(), layers),
+                       where);
+  }
+  for (std::size_t l = 0; l < layers; ++l) {
+    const Json& row = rows[l];
+    if (!row.is_array() || row.size() != configs) {
+      return wrong_shape(fmt::format("row {} of 'values' has {} values for {} configurations", l,
+                                     row.size(), configs),
+                         where);
+    }
+    std::vector<double>& out = table.values.emplace_back();
+    out.reserve(configs);
+    for (std::size_t c = 0; c < configs; ++c) {
+      if (!row[c].is_number()) return bad_cell(table.grid, l, c, row[c].type_name(), where);
+      out.push_back(row[c].get<double>());
+    }
+  }
+  return Status::ok();
+}
+
+Result<Provenance> read_provenance(const Json& object, const std::string& where) {
+  const std::string place = where + ": provenance";
+  if (!object.is_object()) return Status::bad_input("a JSON object was expected", place);
+  Provenance p;
+  LAMINA_ASSIGN_OR_RETURN(p.probe, json_string_or(object, "probe", "", place));
+  LAMINA_ASSIGN_OR_RETURN(p.scorer, json_string_or(object, "scorer", "", place));
+  if (object.contains("quantizer")) {
+    LAMINA_ASSIGN_OR_RETURN(p.quantizer, quantizer_from_json(object["quantizer"], place));
+  }
+  LAMINA_ASSIGN_OR_RETURN(std::string mode, json_string_or(object, "survivors", "shared", place));
+  Result<SurvivorMode> survivors = parse_survivor_mode(mode);
+  if (!survivors) return Status::bad_input(survivors.status().what(), place, "shared or per_head");
+  p.survivors = *survivors;
+  LAMINA_ASSIGN_OR_RETURN(p.tokens, json_int_or(object, "T", 0, place, 0, kMaxTokens));
+  LAMINA_ASSIGN_OR_RETURN(p.window_tokens, json_int_or(object, "W", 0, place, 0, kMaxTokens));
+  if (object.contains("token_ids")) {
+    if (!object["token_ids"].is_array()) {
+      return Status::bad_input("'token_ids' must be a list", place);
+    }
+    for (const Json& id : object["token_ids"]) {
+      LAMINA_ASSIGN_OR_RETURN(std::int64_t value,
+                              json_to_int(id, place + ": token_ids", 0, INT32_MAX));
+      p.token_ids.push_back(static_cast<std::int32_t>(value));
+    }
+  }
+  LAMINA_ASSIGN_OR_RETURN(p.statistics_sha256,
+                          json_string_or(object, "statistics_sha256", "", place));
+  if (object.contains("seed")) {
+    if (!object["seed"].is_number_unsigned()) {
+      return Status::bad_input("'seed' must be a whole number of at least 0", place);
+    }
+    p.seed = object["seed"].get<std::uint64_t>();
+  }
+  LAMINA_ASSIGN_OR_RETURN(p.version, json_string_or(object, "version", "", place));
+  LAMINA_ASSIGN_OR_RETURN(p.created, json_string_or(object, "created", "", place));
+  return p;
+}
+
+OrderedJson write_provenance(const Provenance& p) {
+  OrderedJson out = OrderedJson::object();
+  out["probe"] = p.probe;
+  out["scorer"] = p.scorer;
+  out["quantizer"] = quantizer_to_json(p.quantizer);
+  out["survivors"] = std::string(to_string(p.survivors));
+  out["T"] = p.tokens;
+  out["W"] = p.window_tokens;
+  out["token_ids"] = p.token_ids;
+  out["statistics_sha256"] = p.statistics_sha256;
+  out["seed"] = p.seed;
+  out["version"] = p.version;
+  out["created"] = p.created;
+  return out;
+}
+
+Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
+  LAMINA_RETURN_IF_ERROR(check_format(root, kFormat, kVersion, where));
+  SensitivityTable table;
+  LAMINA_ASSIGN_OR_RETURN(std::int64_t layers, json_int(root, "layers", where, 1, kMaxLayers));
+  LAMINA_ASSIGN_OR_RETURN(const Json* geometry, json_member(root, "geometry", where));
+  const std::string place = where + ": geometry";
+  LAMINA_ASSIGN_OR_RETURN(table.geometry.t_cache,
+                          json_int(*geometry, "t_cache", place, 1, kMaxTokens));
+  LAMINA_ASSIGN_OR_RETURN(table.geometry.layers,
+                          layer_geometry_from_json(*geometry, static_cast<int>(layers), place));
+  LAMINA_ASSIGN_OR_RETURN(const Json* grid, json_member(root, "grid", where));
+  LAMINA_ASSIGN_OR_RETURN(table.grid, grid_from_json(*grid, where));
+  LAMINA_ASSIGN_OR_RETURN(const Json* values, json_member(root, "values", where));
+  LAMINA_RETURN_IF_ERROR(read_values(*values, where, table));
+  if (root.contains("model")) {
+    LAMINA_ASSIGN_OR_RETURN(table.model,
+                            model_id_from_json(root["model"], false, where + ": model"));
+  }
+  if (root.contains("provenance")) {
+    LAMINA_ASSIGN_OR_RETURN(table.provenance, read_provenance(root["provenance"], where));
+  }
+  LAMINA_RETURN_IF_ERROR(table.validate(where));
+  return table;
+}
+
+}  // namespace
+
+Status SensitivityTable::validate(const std::string& where) const {
+  LAMINA_RETURN_IF_ERROR(geometry.validate(where));
+  LAMINA_RETURN_IF_ERROR(grid.validate(where));
+  if (values.size() != geometry.layers.size()) {
+    return wrong_shape(
+        fmt::format("the table has {} rows for {} layers", values.size(), geometry.layers.size()),
+        where);
+  }
+  for (std::size_t l = 0; l < values.size(); ++l) {
+    if (values[l].size() != static_cast<std::size_t>(grid.size())) {
+      return wrong_shape(fmt::format("layer {} has {} values for {} configurations", l,
+                                     values[l].size(), grid.size()),
+                         where);
+    }
+    for (std::size_t c = 0; c < values[l].size(); ++c) {
+      double value = values[l][c];
+      if (!std::isfinite(value) || value < 0) {
+        return bad_cell(grid, l, c, fmt::format("{}", value), where);
+      }
+    }
+  }
+  return Status::ok();
+}
+
+StorageOptions SensitivityTable::storage() const {
+  StorageOptions options;
+  if (provenance) {
+    options.quantizer = provenance->quantizer;
+    options.survivors = provenance->survivors;
+    if (!provenance->scorer.empty()) options.scorer = provenance->scorer;
+  }
+  return options;
+}
+
+Result<SensitivityTable> read_table(const std::filesystem::path& path) {
+  LAMINA_ASSIGN_OR_RETURN(Json root, read_json_file(path, kMaxDocumentBytes));
+  return from_json(root, path.string());
+}
+
+Result<SensitivityTable> table_from_json(const std::string& text, const std::string& where) {
+  LAMINA_ASSIGN_OR_RETURN(Json root, parse_json(text, where));
+  return from_json(root, where);
+}
+
+std::string table_to_json(const SensitivityTable& table) {
+  OrderedJson root = OrderedJson::object();
+  root["format"] = kFormat;
+  root["version"] = kVersion;
+  root["layers"] = table.geometry.layers.size();
+  if (table.model) {
+    OrderedJson model = OrderedJson::object();
+    model_id_to_json(*table.model, model);
+    root["model"] = std::move(model);
+  }
+  OrderedJson geometry = OrderedJson::object();
+  geometry["t_cache"] = table.geometry.t_cache;
+  layer_geometry_to_json(table.geometry.layers, geometry);
+  root["geometry"] = std::move(geometry);
+  root["grid"] = grid_to_json(table.grid);
+  root["values"] = table.values;
+  if (table.provenance) root["provenance"] = write_provenance(*table.provenance);
+  return dump_document(root);
+}
+
+std::string table_sha256(const SensitivityTable& table) { return sha256_hex(table_to_json(table)); }
+
+Status write_table(const SensitivityTable& table, const std::filesystem::path& path) {
+  LAMINA_RETURN_IF_ERROR(table.validate(path.string()));
+  return write_text_file(path, table_to_json(table));
+}
+
+Status check_same_model(const SensitivityTable& table, const ModelId& model) {
+  if (!table.model || table.model->fingerprint == model.fingerprint) return Status::ok();
+  return Status::bad_input(fmt::format("the table belongs to '{}' ({}), not to '{}' ({})",
+                                       table.model->name, table.model->fingerprint.substr(0, 12),
+                                       model.name, model.fingerprint.substr(0, 12)),
+                           "", "calibrate this model, or open the other one");
+}
+
+}  // namespace lamina
