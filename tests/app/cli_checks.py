@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the `lamina` command as its users meet it. Standard library only.
+
+    cli_checks.py LAMINA DEMO_MODEL.gguf TESTS_DATA
+"""
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LAMINA, MODEL, DATA = sys.argv[1:4]
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([LAMINA, *map(str, arguments)], capture_output=True, text=True, timeout=300, input=stdin)
+
+
+def oracle(name):
+    with open(os.path.join(DATA, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="lamina-cli-")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def json(self, *arguments):
+        done = run(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)  # fails on anything but exactly one document
+
+    def refused(self, code, *arguments, says=()):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("lamina: error: ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        for part in says if isinstance(says, (list, tuple)) else [says]:
+            self.assertIn(part, lines[0])
+        return lines[0]
+
+
+class Model(Case):
+    def test_info(self):
+        info = self.json("info", MODEL)
+        self.assertEqual(info["architecture"], "llama")
+        self.assertEqual(info["layers"], 30)
+        self.assertEqual(info["kv_heads"], [3] * 30)
+        self.assertEqual(info["head_dim"], [64] * 30)
+        self.assertEqual(info["kv_bytes_per_token"], 30 * 3 * 64 * 2 * 2)
+        self.assertTrue(info["complete"])
+        self.assertRegex(info["fingerprint"], "^[0-9a-f]{64}$")
+        self.assertIsNone(self.json("info", MODEL, "--no-fingerprint")["fingerprint"])
+
+    def test_tokenize(self):
+        cases = oracle("smol_tokenizer.json")
+        for case in cases[:3] + cases[-2:]:
+            with open(self.path("text"), "w", encoding="utf-8", newline="") as file:
+                file.write(case["text"])
+            self.assertEqual(self.json("tokenize", MODEL, "--file", self.path("text"))["ids"], case["ids_plain"])
+            self.assertEqual(
+                self.json("tokenize", MODEL, "--file", self.path("text"), "--special")["ids"], case["ids_special"])
+
+    def test_forward(self):
+        prompt = oracle("smol_forward.json")["prompts"][0]
+        ids = ",".join(map(str, prompt["ids"]))
+        with open(self.path("ids.json"), "w", encoding="utf-8") as file:
+            json.dump(prompt["ids"], file)
+        for source in (ids, "@" + self.path("ids.json")):
+            result = self.json("forward", MODEL, "--ids", source, "--top", 10)
+            self.assertEqual(result["tokens"], len(prompt["ids"]))
+            self.assertEqual([t["id"] for t in result["top"]], prompt["float32"]["top10_ids"])
+            for got, expected in zip(result["top"], prompt["float32"]["top10_logits"]):
+                self.assertAlmostEqual(got["logit"], expected, delta=1e-3)
+
+    def test_generate(self):
+        prompt = oracle("smol_forward.json")["prompts"][0]
+        result = self.json("generate", MODEL, "--ids", ",".join(map(str, prompt["ids"])), "--max-new", 8, "--ignore-eos")
+        self.assertEqual(result["ids"], prompt["float32"]["greedy40"][:8])
+        self.assertEqual(len(result["decode_ms"]), 7)
+        self.assertEqual(len(result["cache"]["layers"]), 30)
+        text = run("generate", MODEL, "--prompt", prompt["text"], "--max-new", 8)
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertTrue(text.stdout.startswith(prompt["text"] + result["text"]))
+
+    def test_bad_prompts(self):
+        self.refused(3, "forward", MODEL, "--ids", "1,49152", says="49152")
+        self.refused(3, "forward", MODEL, "--ids", "-1", says="-1")
+        self.refused(3, "generate", MODEL, "--prompt", "", "--max-new", 1, says="empty")
+        with open(self.path("long.json"), "w", encoding="utf-8") as file:
+            json.dump([1] * 9000, file)
+        self.refused(3, "forward", MODEL, "--ids", "@" + self.path("long.json"), says=["9000", "8192"])
+        with open(self.path("notlist.json"), "w", encoding="utf-8") as file:
+            file.write('{"ids": [1]}')
+        self.refused(3, "forward", MODEL, "--ids", "@" + self.path("notlist.json"))
+        self.refused(2, "forward", MODEL, "--ids", "1,two")
+        self.refused(2, "generate", MODEL, "--prompt", "x", "--max-new", 0)
+        self.refused(2, "generate", MODEL, "--max-new", 1)
+        self.refused(4, "forward", MODEL, "--ids", "1", "--device", "cuda", says="CUDA")
+        self.refused(2, "forward", MODEL, "--ids", "1", "--device", "abacus")
+
+    def test_truncated_file(self):
+        size = os.path.getsize(MODEL)
+        with open(MODEL, "rb") as file:
+            head = file.read(size // 2)
+        with open(self.path("half.gguf"), "wb") as file:
+            file.write(head)
+        info = self.json("info", self.path("half.gguf"))
+        self.assertFalse(info["complete"])
+        self.assertEqual(info["layers"], 30)
+        self.assertIsNone(info["fingerprint"])
+        half = self.path("half.gguf")
+        for arguments in (["tokenize", half, "--text", "x"], ["forward", half, "--ids", "1"],
+                          ["generate", half, "--ids", "1", "--max-new", 1],
+                          ["calibrate", half, "--project", self.path("half.lamina")]):
+            self.refused(3, *arguments, says="half.gguf")
+        self.assertFalse(os.path.exists(self.path("half.lamina")))
+
+    def test_bad_files(self):
+        with open(MODEL, "rb") as file:
+            head = bytearray(file.read(1 << 16))
+        bad = {
+            "magic": b"GGUX" + head[4:],
+            "version": head[:4] + struct.pack("<I", 99) + head[8:],
+            "count": head[:8] + struct.pack("<Q", 1 << 62) + head[16:],
+            "tiny": head[:10],
+            "header": head[:1 << 12],
+        }
+        for name, content in bad.items():
+            path = self.path(name + ".gguf")
+            with open(path, "wb") as file:
+                file.write(content)
+            self.refused(3, "info", path, says=name + ".gguf")
+        self.refused(3, "info", self.path("missing.gguf"), says="missing.gguf")
+        self.refused(3, "info", self.dir, says=self.dir)
+        with open(self.path("pytorch_model.bin"), "wb") as file:
+            file.write(b"\x80\x02pickle")
+        self.refused(3, "info", self.path("pytorch_model.bin"), says="safetensors")
+
+
+class Plan(Case):
+    def seed_table(self):
+        seed = oracle("seed_table.json")
+        table = {
+            "format": "lamina-table", "version": 1, "layers": seed["layers"],
+            "geometry": {"t_cache": seed["T"], "kv_heads": seed["Hkv"], "head_dim": seed["d"]},
+            "grid": {"keep": seed["keeps"], "k_bits": seed["bits"], "v_bits": seed["bits"]},
+            "values": seed["S"],
+        }
+        return seed, table
+
+    def write(self, name, document):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return self.path(name)
+
+    def test_seed_table(self):
+        seed, table = self.seed_table()
+        path = self.write("seed.json", table)
+        greedy = self.json("solve", "--table", path, "--budget", "14x", "--bytes", "nominal")
+        self.assertEqual(greedy["configs"], seed["greedy"]["plan"])
+        self.assertAlmostEqual(greedy["predicted"], seed["greedy"]["total"], places=9)
+        self.assertEqual(greedy["bytes"], seed["greedy"]["bytes"])
+        self.assertEqual(greedy["distinct"], seed["greedy"]["distinct"])
+        uniform = self.json("solve", "--table", path, "--budget", "14x", "--bytes", "nominal", "--method", "2d_uniform")
+        self.assertEqual(set(uniform["configs"]), {seed["uniform"]["config"]})
+        self.assertAlmostEqual(uniform["predicted"], seed["uniform"]["total"], places=9)
+        full = self.json("solve", "--table", path, "--budget", "1x", "--bytes", "nominal")
+        self.assertEqual(full["predicted"], 0)
+        for budget, total in zip(seed["budget_curve"]["budgets"], seed["budget_curve"]["greedy_total"]):
+            got = self.json("solve", "--table", path, "--budget", int(budget), "--bytes", "nominal")
+            self.assertAlmostEqual(got["predicted"], total, places=9)
+
+    def test_refusals(self):
+        _, table = self.seed_table()
+        path = self.write("seed.json", table)
+        self.refused(1, "solve", "--table", path, "--budget", "1MB", "--bytes", "nominal", says="45.9 MB")
+        for nonsense in ("", "x", "-3MB", "0", "nan", "inf", "12 parsecs", "1e400"):
+            self.refused(2, "solve", "--table", path, "--budget", nonsense)
+        self.refused(2, "solve", "--table", path)
+        self.refused(2, "solve", "--table", path, "--budget", "14x", "--method", "magic")
+        self.refused(2, "solve", "--table", path, "--budget", "14x", "--objective", "luck")
+        self.refused(3, "solve", "--table", self.path("none.json"), "--budget", "14x")
+        self.refused(3, "solve", "--project", self.path("none.lamina"), "--budget", "14x")
+        self.assertFalse(os.path.exists(self.path("none.lamina")))
+        for key, value in (("version", 2), ("format", "other"), ("layers", 27)):
+            self.refused(3, "solve", "--table", self.write("bad.json", {**table, key: value}), "--budget", "14x",
+                         says="bad.json")
+        values = [list(row) for row in table["values"]]
+        values[3][7] = -1.0
+        self.refused(3, "solve", "--table", self.write("bad.json", {**table, "values": values}), "--budget", "14x",
+                     says="layer 3")
+        self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", self.path("no/such/folder/p.json"))
+        self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", "/dev/full", says="/dev/full")
+
+    def test_calibrate_solve_export(self):
+        prompt = oracle("smol_prompt27_S.json")
+        ids = ",".join(map(str, prompt["ids"]))
+        statistics = self.write("statistics.json", prompt["calibration_ids"])
+        project = self.path("smol.lamina")
+        done = self.json("calibrate", MODEL, "--project", project, "--ids", ids, "--scorer", "triattention",
+                         "--statistics-ids", "@" + statistics, "--table-out", self.path("table.json"))
+        self.assertEqual((done["layers"], done["configs"]), (30, 54))
+        with open(self.path("table.json"), encoding="utf-8") as file:
+            values = json.load(file)["values"]
+        cells = [(got, want) for row, expected in zip(values, prompt["S"]["triattention"])
+                 for got, want in zip(row, expected)]
+        close = sum(abs(got - want) <= 0.01 * want + 1e-4 for got, want in cells)
+        self.assertGreaterEqual(close / len(cells), 0.99)
+        self.assertTrue(all(row[53] == 0 for row in values))
+        plan = self.path("plan.json")
+        solved = self.json("solve", "--project", project, "--budget", "14x", "--plan-out", plan)
+        self.assertLessEqual(solved["bytes"], solved["budget"])
+        with open(plan, encoding="utf-8") as file:
+            document = json.load(file)
+        self.assertEqual(document["format"], "lamina-plan")
+        self.assertEqual(len(document["layers"]), 30)
+        self.assertEqual(document["cache"]["t_cache"], 8192)
+        self.assertEqual(document["calibration"]["table_sha256"], done["table_sha256"])
+        from_table = self.json("solve", "--table", self.path("table.json"), "--budget", "14x")
+        self.assertEqual(from_table["configs"], solved["configs"])
+
+    def test_not_a_project(self):
+        with open(self.path("fake.lamina"), "w", encoding="utf-8") as file:
+            file.write("not a database" * 100)
+        self.refused(3, "solve", "--project", self.path("fake.lamina"), "--budget", "14x", says="fake.lamina")
+        self.refused(3, "calibrate", MODEL, "--project", self.path("fake.lamina"), says="fake.lamina")
+
+    def test_cancel_and_resume(self):
+        project = self.path("cancel.lamina")
+        arguments = [LAMINA, "calibrate", MODEL, "--project", project, "--scorer", "keydiff"]
+        process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if line.startswith("calibrating"):
+                break
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertLess(time.monotonic() - sent, 5)
+        self.assertEqual(self.json(*arguments[1:])["layers"], 30)
+
+
+class Usage(Case):
+    def test_usage(self):
+        self.assertEqual(run("--version").returncode, 0)
+        self.assertIn("calibrate", run("--help").stdout)
+        self.refused(2)
+        self.refused(2, "dance")
+        self.refused(2, "info")
+        self.refused(2, "info", MODEL, "--frobnicate")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
