@@ -9,7 +9,6 @@
 
 #include "app/cli/common.h"
 #include "engine/base/file.h"
-#include "engine/base/sha256.h"
 #include "engine/base/units.h"
 #include "engine/calibrate/job.h"
 #include "engine/project/project.h"
@@ -73,7 +72,7 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
                        {"layers", job.table.layers()},
                        {"configs", job.table.grid.size()},
                        {"resumed_layers", job.resumed_layers},
-                       {"table_sha256", sha256_hex(table_to_json(job.table))},
+                       {"table_sha256", table_sha256(job.table)},
                        {"seconds", job.seconds}});
   }
   std::string out = table_summary(job.table);
@@ -172,7 +171,7 @@ Status run_solve(const Invocation& inv, const SolveCommand& o) {
                          "use S");
   }
   LAMINA_ASSIGN_OR_RETURN(SensitivityTable table, load_table(o.project, o.table));
-  std::string table_hash = sha256_hex(table_to_json(table));
+  std::string table_hash = table_sha256(table);
   LAMINA_ASSIGN_OR_RETURN(Problem problem, Problem::make(table, kind, o.t_cache));
   LAMINA_ASSIGN_OR_RETURN(std::int64_t budget, parse_budget(o.budget, problem.full_bytes()));
   LAMINA_ASSIGN_OR_RETURN(Solution solution, problem.solve(method, budget));
