@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A routing plan: which layer gets which recipe, for one checkpoint and one cache size, and its JSON
-// file (spec section 9; resources/schema/plan.schema.json).
+// A routing plan: which layer gets which recipe, for one checkpoint and one cache size, and its
+// JSON file (spec section 9; resources/schema/plan.schema.json).
 #pragma once
 
 #include <filesystem>
@@ -37,7 +37,17 @@ struct PlanCalibration {
   bool operator==(const PlanCalibration&) const = default;
 };
 
+// What the plan costs against the uncompressed model (KL in nats, mean over texts).
+struct PlanValidation {
+  double kl = 0;
+  double interval_low = 0;
+  double interval_high = 0;
+  std::int64_t n = 0;  // texts
+  bool operator==(const PlanValidation&) const = default;
+};
+
 struct Plan {
+  // Without a fingerprint where the table had none: any checkpoint of the shape fits.
   ModelId model;
   Geometry geometry;  // t_cache and the layers' shapes
   int sinks = 4;
@@ -51,18 +61,26 @@ struct Plan {
   std::optional<PlanBudget> budget;
   std::optional<PlanSolver> solver;
   std::optional<PlanCalibration> calibration;
+  std::optional<PlanValidation> validation;
 
   int distinct_configs() const;
+  // One recipe a layer, keep in (0, 1], bits 1..16, on the grid where there is one; geometry,
+  // settings and names usable. Errors: kBadInput naming the layer.
+  Status validate(const std::string& where) const;
   bool operator==(const Plan&) const = default;
 };
 
-// Refused, naming the layer: unknown major version, wrong layer count, a value off its grid.
+// JSON "lamina-plan" version 1. Errors (kBadInput): another format or major version, a wrong layer
+// count, a value off its grid or range (naming the layer), missing or mistyped fields. Unknown
+// fields are ignored. write_plan: kBadInput for a plan that read_plan would refuse, kRuntime for
+// the disk.
 Result<Plan> read_plan(const std::filesystem::path& path);
 Result<Plan> plan_from_json(const std::string& text, const std::string& where);
 std::string plan_to_json(const Plan& plan);
 Status write_plan(const Plan& plan, const std::filesystem::path& path);
 
-// Refuses a plan of another checkpoint or layer count, naming both.
+// Refuses (kBadInput) a plan of another checkpoint or layer count, naming both. A plan without a
+// fingerprint is checked for the layer count alone.
 Status check_plan_for_model(const Plan& plan, const ModelId& model, int layers);
 
 }  // namespace lamina

@@ -32,16 +32,21 @@ struct Solution {
 // A table with the exact costs of its cells; made once, solved at many budgets.
 class Problem {
  public:
-  // t_cache > 0 replaces the table's. Errors: kBadInput (NaN or negative values, mismatched shapes).
-  static Result<Problem> make(const SensitivityTable& table, BytesKind kind, std::int64_t t_cache = 0);
+  // t_cache > 0 replaces the table's. Errors: kBadInput (NaN or negative values, mismatched
+  // shapes).
+  static Result<Problem> make(const SensitivityTable& table, BytesKind kind,
+                              std::int64_t t_cache = 0);
 
   const SensitivityTable& table() const { return table_; }
   const CostTable& costs() const { return costs_; }
   std::int64_t full_bytes() const;      // rounded up
   std::int64_t smallest_bytes() const;  // of the cheapest allocation, rounded up
 
-  // `budget` in bytes of the problem's kind. Errors: kRefused for a budget below smallest_bytes(),
-  // naming that figure (for 2d_uniform: its own smallest).
+  // Greedy starts every layer at configuration 0, or, where that allocation does not fit and
+  // positions or padding make others cheaper, at each layer's cheapest. 2d_uniform is the best
+  // single configuration for all layers, the first of equals. `budget` in bytes of the problem's
+  // kind. Errors: kRefused for a budget below smallest_bytes(), naming that figure (for 2d_uniform:
+  // its own smallest).
   Result<Solution> solve(Method method, std::int64_t budget) const;
 
   double predicted(const std::vector<int>& configs) const;
@@ -51,10 +56,16 @@ class Problem {
   Problem() = default;
   SensitivityTable table_;
   CostTable costs_;
+  // What the greedy divides extra bytes by before it forms its ratio: nominal bytes by the largest
+  // common factor of all cells, so that the length of the cache cannot decide a tie by rounding;
+  // actual by 1.
+  std::int64_t ratio_unit_ = 1;
 };
 
 // The plan of a solution: recipes, budget with used, full and peak, solver, calibration.
-// table_sha256 identifies the table's JSON.
+// table_sha256 (engine/table/table.h) identifies the table. REQUIRES a solution of this problem.
+// Errors: kBadInput where the table's scorer or quantiser has no rule for actual bytes (they give
+// the peak).
 Result<Plan> make_plan(const Problem& problem, const Solution& solution, std::int64_t budget,
                        const std::string& table_sha256);
 

@@ -162,16 +162,12 @@ OrderedJson quantizer_to_json(const QuantizerNames& names) {
   return out;
 }
 
-Result<ModelId> model_id_from_json(const Json& object, bool required, const std::string& where) {
-  if (!object.is_object()) return Status::bad_input("'model' must be an object", where);
-  auto read = [&](const char* key) {
-    return required ? json_string(object, key, where) : json_string_or(object, key, "", where);
-  };
+Result<ModelId> model_id_from_json(const Json& object, const std::string& where) {
   ModelId model;
-  LAMINA_ASSIGN_OR_RETURN(model.name, read("name"));
-  LAMINA_ASSIGN_OR_RETURN(model.architecture, read("architecture"));
-  LAMINA_ASSIGN_OR_RETURN(model.fingerprint, read("fingerprint"));
-  if ((required || !model.fingerprint.empty()) && !is_fingerprint(model.fingerprint)) {
+  LAMINA_ASSIGN_OR_RETURN(model.name, json_string_or(object, "name", "", where));
+  LAMINA_ASSIGN_OR_RETURN(model.architecture, json_string_or(object, "architecture", "", where));
+  LAMINA_ASSIGN_OR_RETURN(model.fingerprint, json_string_or(object, "fingerprint", "", where));
+  if (!model.fingerprint.empty() && !is_fingerprint(model.fingerprint)) {
     return Status::bad_input("'fingerprint' is not a SHA-256", where,
                              "64 lower-case hexadecimal digits are expected");
   }
@@ -182,6 +178,13 @@ void model_id_to_json(const ModelId& model, OrderedJson& object) {
   object["name"] = model.name;
   object["architecture"] = model.architecture;
   object["fingerprint"] = model.fingerprint;
+}
+
+Result<SurvivorMode> survivors_from_json(const Json& object, const std::string& where) {
+  LAMINA_ASSIGN_OR_RETURN(std::string name, json_string_or(object, "survivors", "shared", where));
+  Result<SurvivorMode> mode = parse_survivor_mode(name);
+  if (!mode) return Status::bad_input(mode.status().what(), where, mode.status().advice());
+  return mode;
 }
 
 Result<std::string> json_string_or(const Json& object, const char* key, const std::string& fallback,

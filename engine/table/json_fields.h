@@ -35,10 +35,12 @@ OrderedJson grid_to_json(const ConfigGrid& grid);
 Result<QuantizerNames> quantizer_from_json(const Json& value, const std::string& where);
 OrderedJson quantizer_to_json(const QuantizerNames& names);
 
-// name, architecture and fingerprint (64 hexadecimal digits); with `required` false each may be
-// missing.
-Result<ModelId> model_id_from_json(const Json& object, bool required, const std::string& where);
+// name, architecture and fingerprint (64 hexadecimal digits or empty); each may be missing.
+Result<ModelId> model_id_from_json(const Json& object, const std::string& where);
 void model_id_to_json(const ModelId& model, OrderedJson& object);
+
+// The member "survivors", shared where it is missing.
+Result<SurvivorMode> survivors_from_json(const Json& object, const std::string& where);
 
 // The member as a string or integer, `fallback` where it is missing; another type is refused.
 Result<std::string> json_string_or(const Json& object, const char* key, const std::string& fallback,

@@ -64,10 +64,7 @@ Result<Provenance> read_provenance(const Json& object, const std::string& where)
   if (object.contains("quantizer")) {
     LAMINA_ASSIGN_OR_RETURN(p.quantizer, quantizer_from_json(object["quantizer"], place));
   }
-  LAMINA_ASSIGN_OR_RETURN(std::string mode, json_string_or(object, "survivors", "shared", place));
-  Result<SurvivorMode> survivors = parse_survivor_mode(mode);
-  if (!survivors) return Status::bad_input(survivors.status().what(), place, "shared or per_head");
-  p.survivors = *survivors;
+  LAMINA_ASSIGN_OR_RETURN(p.survivors, survivors_from_json(object, place));
   LAMINA_ASSIGN_OR_RETURN(p.tokens, json_int_or(object, "T", 0, place, 0, kMaxTokens));
   LAMINA_ASSIGN_OR_RETURN(p.window_tokens, json_int_or(object, "W", 0, place, 0, kMaxTokens));
   if (object.contains("token_ids")) {
@@ -124,8 +121,7 @@ Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* values, json_member(root, "values", where));
   LAMINA_RETURN_IF_ERROR(read_values(*values, where, table));
   if (root.contains("model")) {
-    LAMINA_ASSIGN_OR_RETURN(table.model,
-                            model_id_from_json(root["model"], false, where + ": model"));
+    LAMINA_ASSIGN_OR_RETURN(table.model, model_id_from_json(root["model"], where + ": model"));
   }
   if (root.contains("provenance")) {
     LAMINA_ASSIGN_OR_RETURN(table.provenance, read_provenance(root["provenance"], where));
