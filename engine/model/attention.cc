@@ -21,13 +21,13 @@ Partial flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, dou
   const auto group = [&](const at::Tensor& t) {  // the query heads of a group share one K: stride 0
     return t.unsqueeze(1).expand({t.size(0), q.size(1), t.size(1), t.size(2)});
   };
-  auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, group(k), group(v), 0.0, causal,
-                                                                    mask, scale);
+  auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, group(k), group(v), 0.0,
+                                                                    causal, mask, scale);
   return {out, lse};
 }
 
-// Every query sees every key: the queries of a group are folded into one list, so that each K, V head is
-// read once.
+// Every query sees every key: the queries of a group are folded into one list, so that each K, V
+// head is read once.
 Partial unmasked(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale) {
   const std::int64_t kv_heads = q.size(0), queries = q.size(1) * q.size(2);
   Partial folded = flash(q.reshape({kv_heads, 1, queries, q.size(3)}), k, v, scale, false, {});

@@ -10,8 +10,8 @@
 namespace lamina {
 namespace {
 
-// The held tokens at the front of a buffer of `capacity` tokens. A new buffer is made even where the old
-// one is large enough: source and target of a move within one buffer could overlap.
+// The held tokens at the front of a buffer of `capacity` tokens. A new buffer is made even where
+// the old one is large enough: source and target of a move within one buffer could overlap.
 at::Tensor moved(const at::Tensor& buffer, std::int64_t begin, std::int64_t held,
                  std::int64_t capacity) {
   at::Tensor out = at::empty({buffer.size(0), capacity, buffer.size(2)}, buffer.options());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The uncompressed cache: float32 K and V of every token, or of the window on windowed layers. Includes
-// ATen: only for .cc files of targets that link LibTorch.
+// The uncompressed cache: float32 K and V of every token, or of the window on windowed layers.
+// Includes ATen: only for .cc files of targets that link LibTorch.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace lamina {
 
 class FullCache : public KvCache {
  public:
-  // expected_tokens: room for so many is taken when the first token comes; buffers double when full.
-  // REQUIRES a non-null transformer that outlives the cache.
+  // expected_tokens: room for so many is taken when the first token comes; buffers double when
+  // full. REQUIRES a non-null transformer that outlives the cache.
   FullCache(const Transformer* transformer, std::int64_t expected_tokens);
 
   Result<at::Tensor> attend(int layer, const LayerQkv& qkv, std::int64_t first_position) override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Through this attention reads and writes K and V, so that the transformer does not know how a cache
-// keeps them. One object holds one sequence; it is not thread-safe. Includes ATen: only for .cc files of
-// targets that link LibTorch.
+// Through this attention reads and writes K and V, so that the transformer does not know how a
+// cache keeps them. One object holds one sequence; it is not thread-safe. Includes ATen: only for
+// .cc files of targets that link LibTorch.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -25,14 +25,16 @@ class KvCache {
  public:
   virtual ~KvCache() = default;
 
-  // Takes the next tokens of the stream, which stand at first_position and after, and returns the causal
-  // attention of their queries over what the layer holds, their own K, V included: (heads, tokens,
-  // head_dim). A layer gets its tokens in order and without gaps; layers are independent of each other.
-  // Errors: kRuntime naming the layer (and head and token where a cache that rounds meets NaN or Inf).
-  virtual Result<at::Tensor> attend(int layer, const LayerQkv& qkv, std::int64_t first_position) = 0;
+  // Takes the next tokens of the stream, which stand at first_position and after, and returns the
+  // causal attention of their queries over what the layer holds, their own K, V included: (heads,
+  // tokens, head_dim). A layer gets its tokens in order and without gaps; layers are independent of
+  // each other. Errors: kRuntime naming the layer (and head and token where a cache that rounds
+  // meets NaN or Inf).
+  virtual Result<at::Tensor> attend(int layer, const LayerQkv& qkv,
+                                    std::int64_t first_position) = 0;
 
-  // The layer has been given a whole prompt: its attention used the unrounded K, V of that prompt, and
-  // what is kept for later tokens may be packed and evicted now (spec section 8).
+  // The layer has been given a whole prompt: its attention used the unrounded K, V of that prompt,
+  // and what is kept for later tokens may be packed and evicted now (spec section 8).
   virtual Status end_prompt(int layer) = 0;
 
   virtual KvLayerUse use(int layer) const = 0;

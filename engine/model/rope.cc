@@ -18,7 +18,8 @@ double yarn_pair_of(double rotations, const RopeConfig& rope) {
 
 void scale_yarn(const RopeConfig& rope, std::vector<double>& w) {
   const double low = std::max(0.0, std::floor(yarn_pair_of(rope.beta_fast, rope)));
-  const double high = std::min(rope.rotary_dim - 1.0, std::ceil(yarn_pair_of(rope.beta_slow, rope)));
+  const double high =
+      std::min(rope.rotary_dim - 1.0, std::ceil(yarn_pair_of(rope.beta_slow, rope)));
   const double width = high == low ? 0.001 : high - low;
   for (int f = 0; f < rope.rotary_dim / 2; ++f) {
     const double interpolated = std::clamp((f - low) / width, 0.0, 1.0);
@@ -30,9 +31,9 @@ void scale_llama3(const RopeConfig& rope, std::vector<double>& w) {
   const double context = static_cast<double>(rope.original_context);
   for (int f = 0; f < rope.rotary_dim / 2; ++f) {
     const double rotations = context * w[f] / (2 * std::numbers::pi);
-    const double kept = std::clamp((rotations - rope.low_freq_factor) /
-                                       (rope.high_freq_factor - rope.low_freq_factor),
-                                   0.0, 1.0);
+    const double kept = std::clamp(
+        (rotations - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor), 0.0,
+        1.0);
     w[f] *= kept + (1 - kept) / rope.factor;
   }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding. Includes ATen: only for .cc files of targets that link LibTorch. Functions
-// are pure and thread-safe.
+// Rotary position embedding. Includes ATen: only for .cc files of targets that link LibTorch.
+// Functions are pure and thread-safe.
 //
-// Sources: RoFormer (arXiv 2104.09864) for the rotation and theta^(-2f/d); Position Interpolation (arXiv
-// 2306.15595) for `linear`; YaRN (arXiv 2309.00071, sections 3.2-3.4) for `yarn`: NTK-by-parts between
-// beta_slow and beta_fast rotations and the magnitude 0.1 ln(s) + 1; the Llama 3.1 model card for
-// `llama3`: wavelengths above original_context / low_freq_factor are stretched by `factor`, those below
-// original_context / high_freq_factor are kept, and a linear blend lies between. A GGUF file gives the
-// same as divisors of the plain frequencies (`rope_freqs.weight`).
+// Sources: RoFormer (arXiv 2104.09864) for the rotation and theta^(-2f/d); Position Interpolation
+// (arXiv 2306.15595) for `linear`; YaRN (arXiv 2309.00071, sections 3.2-3.4) for `yarn`:
+// NTK-by-parts between beta_slow and beta_fast rotations and the magnitude 0.1 ln(s) + 1; the
+// Llama 3.1 model card for `llama3`: wavelengths above original_context / low_freq_factor are
+// stretched by `factor`, those below original_context / high_freq_factor are kept, and a linear
+// blend lies between. A GGUF file gives the same as divisors of the plain frequencies
+// (`rope_freqs.weight`).
 #pragma once
 
 #include <ATen/ATen.h>

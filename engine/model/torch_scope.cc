@@ -45,10 +45,9 @@ Status check_memory(double bytes, const std::string& what, const std::string& wh
                            "mount /proc, which Lamina needs to check sizes");
   }
   if (bytes <= *available) return Status::ok();
-  return Status::runtime(
-      fmt::format("{} need {:.1f} GB of memory, {:.1f} GB are free", what, bytes / 1e9,
-                  *available / 1e9),
-      where, advice);
+  return Status::runtime(fmt::format("{} need {:.1f} GB of memory, {:.1f} GB are free", what,
+                                     bytes / 1e9, *available / 1e9),
+                         where, advice);
 }
 
 Status status_of_exception(const std::exception& error, const std::string& where) {

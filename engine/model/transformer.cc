@@ -35,10 +35,10 @@ LayerQkv Transformer::qkv(int layer, const at::Tensor& x, std::int64_t first_pos
   const std::int64_t head_dim = config().kv[layer].head_dim, tokens = x.size(0);
   const at::Tensor normed = rms_norm(x, w.attn_norm, config().norm_eps);
   // (tokens, heads + 2 kv_heads, head_dim) seen as (heads + 2 kv_heads, tokens, head_dim)
-  const at::Tensor all = (w.qkv_bias.defined() ? at::linear(normed, w.qkv, w.qkv_bias)
-                                               : at::linear(normed, w.qkv))
-                             .view({tokens, heads + 2 * kv_heads, head_dim})
-                             .transpose(0, 1);
+  const at::Tensor all =
+      (w.qkv_bias.defined() ? at::linear(normed, w.qkv, w.qkv_bias) : at::linear(normed, w.qkv))
+          .view({tokens, heads + 2 * kv_heads, head_dim})
+          .transpose(0, 1);
   at::Tensor pre = all.narrow(0, 0, heads + kv_heads);  // q and k are rotated in one go
   if (w.q_norm.defined()) {
     pre = at::cat({rms_norm(all.narrow(0, 0, heads), w.q_norm, config().norm_eps),
@@ -83,8 +83,7 @@ at::Tensor Transformer::finish_layer(int layer, const at::Tensor& x,
 }
 
 at::Tensor Transformer::logits(const at::Tensor& x) const {
-  at::Tensor out =
-      at::linear(rms_norm(x, state_->output_norm, config().norm_eps), state_->output);
+  at::Tensor out = at::linear(rms_norm(x, state_->output_norm, config().norm_eps), state_->output);
   const double cap = config().final_logit_softcap;
   if (cap > 0) out = out.div_(cap).tanh_().mul_(cap);
   return out;

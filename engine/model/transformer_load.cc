@@ -82,7 +82,8 @@ double weight_bytes(const ModelConfig& c) {
   const double hidden = c.hidden;
   double values = static_cast<double>(c.vocab) * hidden * (c.tied_embeddings ? 1 : 2);
   for (const LayerGeometry& g : c.kv) {
-    values += hidden * g.head_dim * (2.0 * c.heads + 2.0 * g.kv_heads) + 3.0 * hidden * c.intermediate;
+    values +=
+        hidden * g.head_dim * (2.0 * c.heads + 2.0 * g.kv_heads) + 3.0 * hidden * c.intermediate;
   }
   return values * sizeof(float);
 }
@@ -90,7 +91,8 @@ double weight_bytes(const ModelConfig& c) {
 // Takes over the values without a copy.
 at::Tensor adopt(std::vector<float>&& values, const Shape& shape) {
   auto* owned = new std::vector<float>(std::move(values));
-  return at::from_blob(owned->data(), shape, [owned](void*) { delete owned; }, at::kFloat);
+  return at::from_blob(
+      owned->data(), shape, [owned](void*) { delete owned; }, at::kFloat);
 }
 
 }  // namespace
@@ -148,7 +150,9 @@ class TransformerLoader {
   template <std::size_t N>
   Status load_stacked(at::Tensor& out, const std::array<Part, N>& parts, int layer,
                       std::int64_t columns) {
-    const auto shape = [&](std::int64_t rows) { return columns > 0 ? Shape{rows, columns} : Shape{rows}; };
+    const auto shape = [&](std::int64_t rows) {
+      return columns > 0 ? Shape{rows, columns} : Shape{rows};
+    };
     std::int64_t rows = 0;
     for (const Part& part : parts) rows += part.rows;
     out = at::empty(shape(rows), at::kFloat);
@@ -195,8 +199,8 @@ class TransformerLoader {
     w.rope_frequencies = rope_frequencies(rope, c.kv[l].head_dim);
     w.rope_magnitude = rope_magnitude(rope);
     w.rotary_dim = rope.rotary_dim;
-    w.attention_scale = c.attention_scale > 0 ? c.attention_scale
-                                              : 1 / std::sqrt(static_cast<double>(head_dim));
+    w.attention_scale =
+        c.attention_scale > 0 ? c.attention_scale : 1 / std::sqrt(static_cast<double>(head_dim));
     return Status::ok();
   }
 
