@@ -52,6 +52,9 @@ struct ModelConfig {
   double attention_scale = 0;           // 0 = 1/sqrt(head_dim)
   double final_logit_softcap = 0;       // 0 = none
   std::vector<LayerGeometry> kv;        // (layers)
+  // Values cached per token and layer, where that is not 2 * kv_heads * head_dim: multi-head latent
+  // attention caches one latent vector, shown as one KV head of its width. Empty: the usual number.
+  std::vector<std::int64_t> kv_values;  // (layers)
   RopeConfig rope;                      // of global layers
   RopeConfig rope_local;                // of windowed layers (gemma3); equal to `rope` elsewhere
   std::int32_t bos_id = -1;

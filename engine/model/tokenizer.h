@@ -21,6 +21,7 @@ class TokenizerData {
  public:
   enum class Kind { kNone, kGgufBpe, kGgufSpm, kHfJson };
   Kind kind = Kind::kNone;
+  std::string reason;  // why kind is kNone
   // GGUF:
   std::string pre;                       // tokenizer.ggml.pre, e.g. "smollm"
   std::vector<std::string> tokens;       // tokenizer.ggml.tokens

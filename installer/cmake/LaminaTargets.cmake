@@ -30,6 +30,8 @@ function(lamina_room name)
   target_link_libraries(lamina_${name} PRIVATE ${ARG_PRIVATE})
   if(ARG_TORCH)
     target_link_libraries(lamina_${name} PRIVATE LibTorch::LibTorch)
+    # The wheel brings its own, newer fmt headers, which come before the system's, without a library.
+    target_compile_definitions(lamina_${name} PRIVATE FMT_HEADER_ONLY)
     target_precompile_headers(lamina_${name} PRIVATE <ATen/ATen.h>)
   endif()
 endfunction()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine can run, shared by the readers of both checkpoint formats. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/status.h"
+#include "engine/model/config.h"
+
+namespace lamina {
+
+// Bounds of hyper-parameters; larger values are damage, not models.
+constexpr std::int64_t kMaxLayers = 4096;
+constexpr std::int64_t kMaxWidth = 1 << 24;
+constexpr std::int64_t kMaxHeads = 65536;
+constexpr std::int64_t kMaxHeadDim = 65536;
+constexpr std::int64_t kMaxVocab = 1 << 28;
+
+bool is_known_architecture(std::string_view architecture);
+
+// Notes why the model cannot be run; several reasons are joined, each once.
+void add_reason(ModelConfig& config, const std::string& reason);
+
+// The last look at a configuration: consistency of a known architecture (kBadInput), and
+// `supported`.
+Status finish_config(ModelConfig& config, const std::string& where);
+
+}  // namespace lamina
