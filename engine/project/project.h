@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `.lamina` project: one SQLite file with checkpoints, tables (stored layer by layer as they are
-// made) and plans (spec section 9). Rollback journal, synchronous FULL: what a call has returned
-// survives kill -9. One Project belongs to one thread at a time.
+// The `.lamina` project: one SQLite file with checkpoints, tables (stored layer by layer as they
+// are made) and plans (spec section 9). Rollback journal, synchronous FULL: what a call has
+// returned survives kill -9. One Project belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ class Project {
  public:
   // Creates the file; refuses an existing one. Errors: kRuntime (read-only or full disk).
   static Result<std::unique_ptr<Project>> create(const std::filesystem::path& path);
-  // Opens and, where it is older, migrates. Errors: kBadInput (not a project, damaged, made by a newer
-  // version), kRuntime (read-only file that needs migrating).
+  // Opens and, where it is older, migrates. Errors: kBadInput (not a project, damaged, made by a
+  // newer version), kRuntime (read-only file that needs migrating).
   static Result<std::unique_ptr<Project>> open(const std::filesystem::path& path);
   static Result<std::unique_ptr<Project>> open_or_create(const std::filesystem::path& path);
   ~Project();
@@ -74,7 +74,8 @@ class Project {
 
   // Scorer statistics, e.g. triattention's, by checkpoint and name; an opaque blob.
   Status put_blob(std::int64_t checkpoint_id, const std::string& name, const std::string& bytes);
-  Result<std::optional<std::string>> blob(std::int64_t checkpoint_id, const std::string& name) const;
+  Result<std::optional<std::string>> blob(std::int64_t checkpoint_id,
+                                          const std::string& name) const;
 
   Result<std::int64_t> put_plan(std::int64_t table_id, const std::string& name, const Plan& plan);
   Result<std::vector<PlanRecord>> plans() const;

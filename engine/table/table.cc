@@ -106,7 +106,8 @@ OrderedJson write_provenance(const Provenance& p) {
   return out;
 }
 
-Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
+// All but the values.
+Result<SensitivityTable> head_from_json(const Json& root, const std::string& where) {
   LAMINA_RETURN_IF_ERROR(check_format(root, kFormat, kVersion, where));
   SensitivityTable table;
   LAMINA_ASSIGN_OR_RETURN(std::int64_t layers, json_int(root, "layers", where, 1, kMaxLayers));
@@ -118,19 +119,44 @@ Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
                           layer_geometry_from_json(*geometry, static_cast<int>(layers), place));
   LAMINA_ASSIGN_OR_RETURN(const Json* grid, json_member(root, "grid", where));
   LAMINA_ASSIGN_OR_RETURN(table.grid, grid_from_json(*grid, where));
-  LAMINA_ASSIGN_OR_RETURN(const Json* values, json_member(root, "values", where));
-  LAMINA_RETURN_IF_ERROR(read_values(*values, where, table));
   if (root.contains("model")) {
     LAMINA_ASSIGN_OR_RETURN(table.model, model_id_from_json(root["model"], where + ": model"));
   }
   if (root.contains("provenance")) {
     LAMINA_ASSIGN_OR_RETURN(table.provenance, read_provenance(root["provenance"], where));
   }
+  LAMINA_RETURN_IF_ERROR(table.geometry.validate(where));
+  return table;
+}
+
+Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
+  LAMINA_ASSIGN_OR_RETURN(SensitivityTable table, head_from_json(root, where));
+  LAMINA_ASSIGN_OR_RETURN(const Json* values, json_member(root, "values", where));
+  LAMINA_RETURN_IF_ERROR(read_values(*values, where, table));
   LAMINA_RETURN_IF_ERROR(table.validate(where));
   return table;
 }
 
 }  // namespace
+
+Status SensitivityTable::check_row(int layer, const std::vector<double>& row,
+                                   const std::string& where) const {
+  if (layer < 0 || static_cast<std::size_t>(layer) >= geometry.layers.size()) {
+    return wrong_shape(fmt::format("there is no layer {} among {}", layer, geometry.layers.size()),
+                       where);
+  }
+  if (row.size() != static_cast<std::size_t>(grid.size())) {
+    return wrong_shape(
+        fmt::format("layer {} has {} values for {} configurations", layer, row.size(), grid.size()),
+        where);
+  }
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    if (!std::isfinite(row[c]) || row[c] < 0) {
+      return bad_cell(grid, static_cast<std::size_t>(layer), c, fmt::format("{}", row[c]), where);
+    }
+  }
+  return Status::ok();
+}
 
 Status SensitivityTable::validate(const std::string& where) const {
   LAMINA_RETURN_IF_ERROR(geometry.validate(where));
@@ -140,18 +166,8 @@ Status SensitivityTable::validate(const std::string& where) const {
         fmt::format("the table has {} rows for {} layers", values.size(), geometry.layers.size()),
         where);
   }
-  for (std::size_t l = 0; l < values.size(); ++l) {
-    if (values[l].size() != static_cast<std::size_t>(grid.size())) {
-      return wrong_shape(fmt::format("layer {} has {} values for {} configurations", l,
-                                     values[l].size(), grid.size()),
-                         where);
-    }
-    for (std::size_t c = 0; c < values[l].size(); ++c) {
-      double value = values[l][c];
-      if (!std::isfinite(value) || value < 0) {
-        return bad_cell(grid, l, c, fmt::format("{}", value), where);
-      }
-    }
+  for (int l = 0; l < layers(); ++l) {
+    LAMINA_RETURN_IF_ERROR(check_row(l, values[static_cast<std::size_t>(l)], where));
   }
   return Status::ok();
 }
@@ -174,6 +190,12 @@ Result<SensitivityTable> read_table(const std::filesystem::path& path) {
 Result<SensitivityTable> table_from_json(const std::string& text, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(Json root, parse_json(text, where));
   return from_json(root, where);
+}
+
+Result<SensitivityTable> unmeasured_table_from_json(const std::string& text,
+                                                    const std::string& where) {
+  LAMINA_ASSIGN_OR_RETURN(Json root, parse_json(text, where));
+  return head_from_json(root, where);
 }
 
 std::string table_to_json(const SensitivityTable& table) {

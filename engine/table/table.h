@@ -47,6 +47,9 @@ struct SensitivityTable {
   std::optional<Provenance> provenance;
 
   int layers() const { return static_cast<int>(values.size()); }
+  // `values` could be the row of `layer`: the layer exists, one finite value >= 0 a recipe. Errors
+  // name layer and recipe. REQUIRES a valid grid.
+  Status check_row(int layer, const std::vector<double>& values, const std::string& where) const;
   // Shapes agree, every value finite and >= 0. Errors name layer and recipe.
   Status validate(const std::string& where) const;
   StorageOptions storage() const;  // from the provenance, else the defaults
@@ -56,6 +59,10 @@ struct SensitivityTable {
 // JSON "lamina-table" version 1. Errors: kBadInput naming file and field, kRuntime for writing.
 Result<SensitivityTable> read_table(const std::filesystem::path& path);
 Result<SensitivityTable> table_from_json(const std::string& text, const std::string& where);
+// As table_from_json, for a table whose values are still to be measured: they stay empty, whatever
+// the text lists.
+Result<SensitivityTable> unmeasured_table_from_json(const std::string& text,
+                                                    const std::string& where);
 std::string table_to_json(const SensitivityTable& table);
 // SHA-256 of table_to_json(): what a plan records of its table. 64 hexadecimal digits.
 std::string table_sha256(const SensitivityTable& table);
