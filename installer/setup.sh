@@ -11,7 +11,7 @@ wheels=("$torch" nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 llm-smo
 
 packages=(build-essential cmake ninja-build ccache pkg-config ca-certificates
   python3 python3-venv
-  nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libsqlitecpp-dev libsqlite3-dev libssl-dev)
+  nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev libsqlitecpp-dev libsqlite3-dev libssl-dev)
 if [ "${1:-}" != "--engine-only" ]; then
   packages+=(qt6-base-dev libqt6svg6-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core xvfb xauth)
 fi
