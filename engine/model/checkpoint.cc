@@ -5,10 +5,28 @@
 #include <array>
 #include <new>
 
+#include "engine/model/pickle.h"
 #include "engine/model/stored_checkpoint.h"
 
 namespace lamina {
 namespace {
+
+Result<std::shared_ptr<const Checkpoint>> open_any(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return open_safetensors(path);
+  if (is_pickle_name(path)) return refuse_pickle(path);
+  if (path.filename() == "config.json" || path.extension() == ".safetensors") {
+    if (!std::filesystem::exists(path, error)) {
+      return Status::bad_input("cannot read the file: it is not there", path.string(),
+                               "check the path");
+    }
+    std::filesystem::path folder = path.parent_path();
+    return open_safetensors(folder.empty() ? std::filesystem::path(".") : folder);
+  }
+  return open_gguf(path);
+}
+
+}  // namespace
 
 bool is_pickle_name(const std::filesystem::path& path) {
   constexpr std::array<std::string_view, 6> kEndings = {".bin",  ".pt",  ".pth",
@@ -21,13 +39,6 @@ Status refuse_pickle(const std::filesystem::path& path) {
       "pickle checkpoints can run code when they are read, so they are refused", path.string(),
       "convert the model to safetensors, outside Lamina");
 }
-
-Result<std::shared_ptr<const Checkpoint>> open_any(const std::filesystem::path& path) {
-  if (is_pickle_name(path)) return refuse_pickle(path);
-  return open_gguf(path);
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem::path& path) {
   try {
