@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace lamina {
 namespace {
@@ -60,45 +62,33 @@ Result<int> open_regular(const std::filesystem::path& path, std::size_t& size) {
   return fd;
 }
 
-// Writes everything; 0 or the errno of the failure.
+// 0 or errno.
 int write_all(int fd, std::string_view text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    done += static_cast<std::size_t>(n);
+  while (!text.empty()) {
+    ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return errno;
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
   }
   return 0;
 }
 
-// A pipe or device such as /dev/stdout cannot be replaced; it is written to.
-Status write_device(const std::filesystem::path& path, std::string_view text) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+// Terminals, pipes and devices such as /dev/stdout are written as they are, never replaced.
+Status write_through(const std::filesystem::path& path, std::string_view text) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return cannot_write(path, errno);
-  if (int error = write_all(fd.get(), text)) return cannot_write(path, error);
-  if (fd.close() != 0) return cannot_write(path, errno);
-  return Status::ok();
+  if (int error = write_all(fd.get(), text); error != 0) return cannot_write(path, error);
+  return fd.close() == 0 ? Status::ok() : cannot_write(path, errno);
 }
 
-Status replace_file(const std::filesystem::path& path, std::string_view text) {
-  std::string temporary = path.string() + ".XXXXXX";
-  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) return cannot_write(path, errno);
-  auto fail = [&](int error) {
-    ::unlink(temporary.c_str());
-    return cannot_write(path, error);
-  };
-  if (int error = write_all(fd.get(), text)) return fail(error);
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(fd.get(), 0666 & ~mask) != 0 || ::fsync(fd.get()) != 0) return fail(errno);
-  if (fd.close() != 0) return fail(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
-  std::filesystem::path folder = path.parent_path().empty() ? "." : path.parent_path();
-  Descriptor folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
-  return Status::ok();
+// A new file in `folder` with the permissions of any new file; -1 and errno where there is none.
+int open_temporary(const std::filesystem::path& folder, std::filesystem::path& name) {
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    name = folder / (".lamina-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
+    int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -140,16 +130,33 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
 }
 
 Status write_text_file(const std::filesystem::path& path, std::string_view text) {
-  // A link is followed, so that it is its target that gets replaced.
-  std::error_code error;
-  std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  if (error) target = path;
-  std::filesystem::file_status status = std::filesystem::status(target, error);
-  if (std::filesystem::is_directory(status)) return cannot_write(path, EISDIR);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return write_device(target, text);
+  std::filesystem::path target = path;
+  struct stat old {};
+  const bool replaces = ::stat(path.c_str(), &old) == 0;
+  if (replaces && S_ISDIR(old.st_mode)) return cannot_write(path, EISDIR);
+  if (replaces && !S_ISREG(old.st_mode)) return write_through(path, text);
+  if (replaces) {  // a link stays; the file it points to is replaced
+    std::error_code error;
+    target = std::filesystem::canonical(path, error);
+    if (error) return cannot_write(path, error.value());
   }
-  return replace_file(target, text);
+  const std::filesystem::path folder =
+      target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path();
+  std::filesystem::path temporary;
+  Descriptor fd(open_temporary(folder, temporary));
+  if (fd.get() < 0) return cannot_write(path, errno);
+  auto fail = [&](int error) {
+    ::unlink(temporary.c_str());
+    return cannot_write(path, error);
+  };
+  if (replaces && ::fchmod(fd.get(), old.st_mode & 07777) != 0) return fail(errno);
+  if (int error = write_all(fd.get(), text); error != 0) return fail(error);
+  if (::fsync(fd.get()) != 0) return fail(errno);
+  if (fd.close() != 0) return fail(errno);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) return fail(errno);
+  Descriptor folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
+  return Status::ok();
 }
 
 }  // namespace lamina

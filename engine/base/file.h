@@ -39,8 +39,9 @@ Result<std::string> read_text_file(const std::filesystem::path& path,
                                    std::size_t max_bytes = std::size_t{256} << 20);
 
 // Replaces `path` by `text`: a temporary file beside it, fsync, rename, fsync of the folder; the
-// old file stays untouched on any error. Links are followed; a pipe or device is written to
-// directly. Errors: kRuntime (read-only or full disk, missing folder).
+// old file stays untouched on any error, its permissions are kept. A link's target is replaced, not
+// the link; a terminal, pipe or device is written as it is. Errors: kRuntime (read-only or full
+// disk, missing folder, a folder of that name).
 Status write_text_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lamina

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "engine/base/file.h"
 
@@ -13,36 +15,113 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
+// Walks a text that does not parse and says where it stops: the byte and the path, e.g.
+// values[3][17].
+class FaultFinder : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool string(string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool start_object(std::size_t) override { return open(false); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    levels_.back().key = name;
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string& token,
+                   const nlohmann::json::exception&) override {
+    byte_ = byte;
+    token_ = token;
+    return false;
+  }
+
+  Status status(const std::string& where) const {
+    std::string path;
+    for (const Level& level : levels_) {
+      if (level.is_array) {
+        path += fmt::format("[{}]", level.index);
+      } else if (!level.key.empty()) {
+        path += (path.empty() ? "" : ".") + level.key.substr(0, 60);
+      }
+    }
+    std::string what = fmt::format("not valid JSON at byte {}", byte_);
+    if (!path.empty()) what += ", in " + path;
+    // Where a number is expected: NaN, Infinity, -Infinity, 1e999.
+    const bool number = token_.find_first_of("NI0123456789") != std::string::npos;
+    return Status::bad_input(what, where,
+                             number ? "a finite number may be expected there; JSON has no NaN or "
+                                      "Infinity"
+                                    : "the file is damaged or of another kind");
+  }
+
+ private:
+  struct Level {
+    bool is_array = false;
+    std::size_t index = 0;
+    std::string key;
+  };
+
+  bool value() {
+    if (!levels_.empty()) ++levels_.back().index;
+    return true;
+  }
+  bool open(bool is_array) {
+    levels_.push_back({is_array, 0, {}});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return value();
+  }
+
+  std::vector<Level> levels_;
+  std::size_t byte_ = 0;
+  std::string token_;
+};
+
+Status syntax_fault(std::string_view text, const std::string& where) {
+  FaultFinder finder;
+  Json::sax_parse(text.begin(), text.end(), &finder);
+  return finder.status(where);
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& where) {
-  // Duplicate keys: the parser's callback sees every key with its depth; one set per open object.
+  // Duplicate keys: the parser's callback sees every key; one set per open object.
   std::vector<std::set<std::string>> keys;
   std::string fault;
+  auto refuse = [&](std::string why) {
+    fault = std::move(why);
+    throw std::length_error(fault);
+  };
   auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kMaxDepth) {
-      fault = fmt::format("JSON is nested deeper than {} levels", kMaxDepth);
-      throw std::length_error(fault);
+    using Event = Json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= kMaxDepth) {
+      refuse(fmt::format("JSON is nested deeper than {} levels", kMaxDepth));
     }
-    if (event == Json::parse_event_t::object_start) {
+    if (event == Event::object_start) {
       keys.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
+    } else if (event == Event::object_end) {
       keys.pop_back();
-    } else if (event == Json::parse_event_t::key) {
-      if (!keys.back().insert(parsed.get<std::string>()).second) {
-        fault = fmt::format("duplicate key '{}'", parsed.get<std::string>());
-        throw std::length_error(fault);
-      }
+    } else if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      refuse(fmt::format("duplicate key '{}'", parsed.get<std::string>().substr(0, 60)));
     }
     return true;
   };
   try {
     return Json::parse(text.begin(), text.end(), callback);
-  } catch (const nlohmann::json::parse_error& error) {
-    return Status::bad_input(fmt::format("not valid JSON at byte {}", error.byte), where,
-                             "the file is damaged or of another kind");
-  } catch (const std::exception& error) {
-    return Status::bad_input(fault.empty() ? error.what() : fault, where);
+  } catch (const std::bad_alloc&) {
+    return Status::runtime("out of memory", where, "the file is too large for this machine");
+  } catch (const std::exception&) {
+    if (!fault.empty()) return Status::bad_input(fault, where);
+    return syntax_fault(text, where);
   }
 }
 

@@ -18,7 +18,8 @@ namespace lamina {
 using Json = nlohmann::json;                 // for reading: look-up in O(log n)
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in the order they were set
 
-// where: named in errors, e.g. the path. Depth above 64 and duplicate keys are refused.
+// where: named in errors, e.g. the path. More than 64 levels and duplicate keys are refused; a
+// syntax error names the byte and the path of the value, e.g. values[3][17] (kBadInput).
 Result<Json> parse_json(std::string_view text, const std::string& where);
 Result<Json> read_json_file(const std::filesystem::path& path,
                             std::size_t max_bytes = std::size_t{256} << 20);

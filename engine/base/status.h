@@ -50,8 +50,8 @@ class [[nodiscard]] Status {
   const std::string& what() const { return what_; }
   const std::string& where() const { return where_; }
   const std::string& advice() const { return advice_; }
-  // One line: "WHAT (WHERE): WHAT TO DO"; parts that are empty are left out, control characters of
-  // hostile file contents are escaped. "" for success.
+  // One line: "WHAT (WHERE): WHAT TO DO"; parts that are empty are left out. Always valid UTF-8:
+  // control characters and stray bytes of hostile file contents are written \\x1b. "" for success.
   std::string message() const;
 
  private:

@@ -3,57 +3,113 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+#include <optional>
+
+#include "engine/base/integer.h"
 
 namespace lamina {
 namespace {
 
 struct Unit {
   std::string_view name;
-  double bytes;
+  std::int64_t bytes;
 };
 
 constexpr Unit kUnits[] = {{"", 1},
                            {"B", 1},
-                           {"kB", 1e3},
-                           {"KB", 1e3},
-                           {"MB", 1e6},
-                           {"GB", 1e9},
-                           {"TB", 1e12},
-                           {"KiB", 1024.0},
-                           {"MiB", 1048576.0},
-                           {"GiB", 1073741824.0},
-                           {"TiB", 1099511627776.0}};
+                           {"kB", 1'000},
+                           {"KB", 1'000},
+                           {"MB", 1'000'000},
+                           {"GB", 1'000'000'000},
+                           {"TB", 1'000'000'000'000},
+                           {"KiB", std::int64_t{1} << 10},
+                           {"MiB", std::int64_t{1} << 20},
+                           {"GiB", std::int64_t{1} << 30},
+                           {"TiB", std::int64_t{1} << 40}};
+
+// A decimal number, exactly: numerator / denominator.
+struct Decimal {
+  Int128 numerator = 0;
+  Int128 denominator = 1;
+};
+
+bool is_digit(std::string_view text) {
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+// Takes "12", "12.5" or "1.5e9" off the front of `text`; nothing for anything else, for more than
+// 18 digits and for exponents beyond 18.
+std::optional<Decimal> take_decimal(std::string_view& text) {
+  std::int64_t digits = 0;
+  int places = 0;
+  bool any = false;
+  auto take_digits = [&](int place) {
+    for (; is_digit(text); text.remove_prefix(1)) {
+      if (digits >= 100'000'000'000'000'000) return false;
+      digits = digits * 10 + (text.front() - '0');
+      places += place;
+      any = true;
+    }
+    return true;
+  };
+  if (!take_digits(0)) return std::nullopt;
+  if (!text.empty() && text.front() == '.') {
+    text.remove_prefix(1);
+    if (!is_digit(text) || !take_digits(1)) return std::nullopt;
+  }
+  if (!any) return std::nullopt;
+  if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
+    text.remove_prefix(1);
+    const int sign = !text.empty() && text.front() == '-' ? -1 : 1;
+    if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+    if (!is_digit(text)) return std::nullopt;
+    int exponent = 0;
+    for (; is_digit(text); text.remove_prefix(1)) {
+      exponent = exponent * 10 + (text.front() - '0');
+      if (exponent > 18) return std::nullopt;
+    }
+    places -= sign * exponent;
+  }
+  Decimal out{digits, 1};
+  for (; places > 0; --places) out.denominator *= 10;  // at most 10^36
+  for (; places < 0; ++places) out.numerator *= 10;    // at most 10^36
+  return out;
+}
+
+// floor(a * b / (c * d)), nothing beyond 128 bits. REQUIRES c, d > 0.
+std::optional<Int128> ratio(Int128 a, Int128 b, Int128 c, Int128 d) {
+  std::optional<Int128> above = checked_mul(a, b);
+  std::optional<Int128> below = checked_mul(c, d);
+  if (!above || !below) return std::nullopt;
+  return *above / *below;
+}
+
+// The whole bytes of `text`, nothing where it is no budget or leaves 128 bits.
+std::optional<Int128> budget_bytes(std::string_view text, std::int64_t full_bytes) {
+  std::optional<Decimal> value = take_decimal(text);
+  if (!value || value->numerator == 0) return std::nullopt;
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  if (text == "x") return ratio(full_bytes, value->denominator, value->numerator, 1);
+  if (text == "%") return ratio(full_bytes, value->numerator, value->denominator, 100);
+  for (const Unit& unit : kUnits) {
+    if (text == unit.name) return ratio(value->numerator, unit.bytes, value->denominator, 1);
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 Result<std::int64_t> parse_budget(std::string_view text, std::int64_t full_bytes) {
-  auto refuse = [&] {
+  std::string_view trimmed = text;
+  while (!trimmed.empty() && trimmed.front() == ' ') trimmed.remove_prefix(1);
+  while (!trimmed.empty() && trimmed.back() == ' ') trimmed.remove_suffix(1);
+  std::optional<Int128> bytes = budget_bytes(trimmed, full_bytes);
+  if (!bytes || *bytes < 1 || !narrow(*bytes)) {
     return Status::usage(fmt::format("'{}' is not a budget", text), "",
                          "write 136MB, 130MiB, 142606336, 14x or 25%");
-  };
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || value <= 0) return refuse();
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  double bytes = -1;
-  if (unit == "x") {
-    bytes = static_cast<double>(full_bytes) / value;
-  } else if (unit == "%") {
-    bytes = static_cast<double>(full_bytes) * value / 100;
-  } else {
-    for (const Unit& known : kUnits) {
-      if (unit == known.name) bytes = value * known.bytes;
-    }
   }
-  // The small addition keeps 1835008000 / 14 = 131072000 from losing a byte to rounding.
-  bytes = std::floor(bytes * (1 + 1e-15) + 1e-9);
-  if (!(bytes >= 1) || bytes >= 9.2e18) return refuse();
-  return static_cast<std::int64_t>(bytes);
+  return *narrow(*bytes);
 }
 
 std::string format_mb(std::int64_t bytes) {
