@@ -97,7 +97,7 @@ struct Fraction {
 // The decimal that a double is written as (the shortest that reads back), in lowest terms: 0.1 is
 // 1/10. Nothing where the denominator exceeds 10^18. REQUIRES 0 < value <= 1.
 std::optional<Fraction> exact_decimal(double value) {
-  char text[64];
+  char text[64] = {};  // ends in a zero for atoi
   auto [end, error] = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
   if (error != std::errc()) return std::nullopt;
   std::int64_t digits = 0;
