@@ -67,10 +67,11 @@ class TestBytes : public QObject {
     auto costs = make_cost_table(samples::geometry(3, 7, 1, 3), ConfigGrid::default_grid(),
                                  BytesKind::kNominal, {});
     QVERIFY(costs);
-    QCOMPARE(costs->denominator,
-             std::int64_t{20});                   // 0.25 * 21 * 12 / 8 has quarters, others tenths
-    QCOMPARE(costs->at(1, 0), std::int64_t{42});  // 2.1 B
-    QCOMPARE(costs->at(1, 10), std::int64_t{315 / 2 + 0 * 1});
+    QCOMPARE(costs->denominator, std::int64_t{40});
+    QCOMPARE(costs->at(1, 0), std::int64_t{84});    // 21 / 10
+    QCOMPARE(costs->at(1, 10), std::int64_t{315});  // 0.25 * 21 * 12 / 8 = 63 / 8
+    QCOMPARE(costs->full_units[1], std::int64_t{84 * 40});
+    QCOMPARE(costs->budget_units(3), std::int64_t{120});
   }
 
   void nominal_takes_keep_as_written() {
@@ -179,8 +180,8 @@ class TestBytes : public QObject {
       QVERIFY(!layer);
       QCOMPARE(layer.status().kind(), ErrorKind::kBadInput);
       QVERIFY(!make_cost_table(samples::geometry(1, longest, 65536, 65536), grid, kind, {}));
-      // Each layer fits, 2^60; sixteen of them do not.
-      QVERIFY(make_cost_table(samples::geometry(4, longest, 512, 512), grid, kind, {}));
+      // A layer of 2^60 fits, even in fifths of a byte; sixteen of them do not.
+      QVERIFY(make_cost_table(samples::geometry(1, longest, 512, 512), grid, kind, {}));
       QVERIFY(!make_cost_table(samples::geometry(16, longest, 512, 512), grid, kind, {}));
     }
     QVERIFY(!actual_layer_bytes({65536, 65536, 0}, {1.0, 16, 16}, longest, {}));
