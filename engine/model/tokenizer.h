@@ -38,7 +38,9 @@ class TokenizerData {
 
 class Tokenizer {
  public:
-  // Errors: kBadInput: no tokenizer, unknown pre-tokenizer or model (named), inconsistent lists.
+  // Errors: kBadInput: no tokenizer, unknown pre-tokenizer, model or step (named), inconsistent
+  // lists, an id beyond 2^21, two tokens with one text or one id, merges of tokens that are not
+  // there.
   static Result<std::shared_ptr<const Tokenizer>> make(const TokenizerData& data);
   virtual ~Tokenizer() = default;
 

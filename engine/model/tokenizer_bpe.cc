@@ -174,7 +174,7 @@ Status BpeMerger::encode(const Vocabulary& vocabulary, std::string_view word,
                          std::vector<std::int32_t>& ids) const {
   if (options_.ignore_merges) {
     const std::int32_t whole = vocabulary.find_model(word);
-    if (whole >= 0) {
+    if (whole >= 0 && !vocabulary.has(whole, Vocabulary::kControl)) {
       ids.push_back(whole);
       return Status::ok();
     }

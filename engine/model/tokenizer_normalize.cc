@@ -13,6 +13,8 @@
 namespace lamina {
 namespace {
 
+constexpr std::size_t kMaxResult = std::size_t{1} << 30;
+
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -103,6 +105,9 @@ class Replace : public NormalizeStep {
     TextMatcher matcher(pattern_);
     LAMINA_ASSIGN_OR_RETURN(const std::vector<TextSpan> matches, matcher.find_all(text));
     if (matches.empty()) return Status::ok();
+    if (content_.size() > (kMaxResult - std::min(text.size(), kMaxResult)) / matches.size()) {
+      return Status::bad_input("the normalizer makes the text too long", "text");
+    }
     std::string out;
     std::size_t at = 0;
     for (const TextSpan& match : matches) {

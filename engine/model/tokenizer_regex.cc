@@ -57,7 +57,11 @@ class Translator {
   const std::string& fault() const { return fault_; }
 
  private:
-  static constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+  // Letters, marks, digits and connectors; outside a class Oniguruma adds the other numbers of
+  // Latin-1.
+  static constexpr std::string_view kWordInClass = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+  static constexpr std::string_view kWord =
+      R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 
   bool next_is(std::string_view text) const { return in_.substr(at_, text.size()) == text; }
   void copy(std::size_t bytes) {
@@ -115,7 +119,7 @@ class Translator {
         break;
       case 'w':
         at_ += 2;
-        out_ += in_class_ ? std::string(kWord) : fmt::format("[{}]", kWord);
+        out_ += in_class_ ? std::string(kWordInClass) : fmt::format("[{}]", kWord);
         return;
       case 'W':
         if (in_class_) return fail(shown);
