@@ -13,7 +13,7 @@ packages=(build-essential cmake ninja-build ccache pkg-config ca-certificates
   python3 python3-venv
   nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev libsqlitecpp-dev libsqlite3-dev libssl-dev)
 if [ "${1:-}" != "--engine-only" ]; then
-  packages+=(qt6-base-dev libqt6svg6-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core xvfb xauth)
+  packages+=(qt6-base-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core xvfb xauth)
 fi
 
 say() { printf '\n== %s\n' "$*"; }

@@ -363,6 +363,13 @@ Result<SensitivityTable> Project::table(std::int64_t table_id) const {
   });
 }
 
+Result<SensitivityTable> Project::unmeasured_table(std::int64_t table_id) const {
+  return guarded(state_->where, [&]() -> Result<SensitivityTable> {
+    LAMINA_ASSIGN_OR_RETURN(TableHead head, state_->read_head(table_id));
+    return std::move(head.table);
+  });
+}
+
 Result<std::optional<TableRecord>> Project::newest_table() const {
   LAMINA_ASSIGN_OR_RETURN(std::vector<TableRecord> all, tables());
   for (auto record = all.rbegin(); record != all.rend(); ++record) {

@@ -67,6 +67,8 @@ class Project {
   Result<std::vector<TableRecord>> tables() const;
   // Errors: kBadInput where layers are still missing, naming how many.
   Result<SensitivityTable> table(std::int64_t table_id) const;
+  // A table without its rows, measured or not: model, geometry, grid, provenance.
+  Result<SensitivityTable> unmeasured_table(std::int64_t table_id) const;
   // The newest complete table, if any.
   Result<std::optional<TableRecord>> newest_table() const;
   // Rows of an unfinished table, (layer -> values); empty vectors for missing layers.
