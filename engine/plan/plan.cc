@@ -105,7 +105,9 @@ Result<PlanCalibration> read_calibration(const Json& object, const std::string& 
   PlanCalibration calibration;
   LAMINA_ASSIGN_OR_RETURN(calibration.probe, json_string(object, "probe", where));
   LAMINA_ASSIGN_OR_RETURN(calibration.tokens, json_int(object, "T", where, 0, kMaxTokens));
-  LAMINA_ASSIGN_OR_RETURN(calibration.table_sha256, json_string(object, "table_sha256", where));
+  LAMINA_RETURN_IF_ERROR(json_member(object, "table_sha256", where).status());
+  LAMINA_ASSIGN_OR_RETURN(calibration.table_sha256,
+                          sha256_from_json(object, "table_sha256", where));
   return calibration;
 }
 

@@ -69,7 +69,7 @@ Result<std::vector<int>> read_bits(const Json& object, const char* key, const st
   return bits;
 }
 
-bool is_fingerprint(const std::string& text) {
+bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
@@ -162,15 +162,21 @@ OrderedJson quantizer_to_json(const QuantizerNames& names) {
   return out;
 }
 
+Result<std::string> sha256_from_json(const Json& object, const char* key,
+                                     const std::string& where) {
+  LAMINA_ASSIGN_OR_RETURN(std::string text, json_string_or(object, key, "", where));
+  if (!text.empty() && !is_sha256(text)) {
+    return Status::bad_input(fmt::format("'{}' is not a SHA-256", key), where,
+                             "64 lower-case hexadecimal digits are expected");
+  }
+  return text;
+}
+
 Result<ModelId> model_id_from_json(const Json& object, const std::string& where) {
   ModelId model;
   LAMINA_ASSIGN_OR_RETURN(model.name, json_string_or(object, "name", "", where));
   LAMINA_ASSIGN_OR_RETURN(model.architecture, json_string_or(object, "architecture", "", where));
-  LAMINA_ASSIGN_OR_RETURN(model.fingerprint, json_string_or(object, "fingerprint", "", where));
-  if (!model.fingerprint.empty() && !is_fingerprint(model.fingerprint)) {
-    return Status::bad_input("'fingerprint' is not a SHA-256", where,
-                             "64 lower-case hexadecimal digits are expected");
-  }
+  LAMINA_ASSIGN_OR_RETURN(model.fingerprint, sha256_from_json(object, "fingerprint", where));
   return model;
 }
 

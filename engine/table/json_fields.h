@@ -35,6 +35,9 @@ OrderedJson grid_to_json(const ConfigGrid& grid);
 Result<QuantizerNames> quantizer_from_json(const Json& value, const std::string& where);
 OrderedJson quantizer_to_json(const QuantizerNames& names);
 
+// 64 lower-case hexadecimal digits; missing or empty: none is known.
+Result<std::string> sha256_from_json(const Json& object, const char* key, const std::string& where);
+
 // name, architecture and fingerprint (64 hexadecimal digits or empty); each may be missing.
 Result<ModelId> model_id_from_json(const Json& object, const std::string& where);
 void model_id_to_json(const ModelId& model, OrderedJson& object);
