@@ -75,6 +75,7 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &std::get<0>(state_); }
   T& operator*() & { return std::get<0>(state_); }
   const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
   Status status() const { return has_value() ? Status::ok() : std::get<1>(state_); }
 
  private:
