@@ -13,6 +13,9 @@
 namespace lamina {
 namespace {
 
+// Blocks no longer than this skip most of what the causal mask hides and still fill the matrix
+// products.
+constexpr std::int64_t kMaxBlock = 128;
 constexpr int kGroup = 32;  // asym-g32
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
@@ -112,13 +115,13 @@ PromptProbe::PromptProbe(const Transformer& transformer, int layer, const LayerQ
 // The gathered values of one keep do not shrink with the block; the rest does.
 std::int64_t PromptProbe::block_tokens(std::int64_t block_bytes) const {
   const double gathered = 4.0 * static_cast<double>(v_.numel());
-  const double scores = static_cast<double>(heads_ * tokens_ * (k_widths_ + 4));
+  const double scores = static_cast<double>(heads_ * tokens_ * (k_widths_ + 3));
   const double outputs =
       static_cast<double>(k_widths_ * v_widths_) *
       (2.0 * static_cast<double>(heads_ * dim_) + 2.0 * transformer_.config().hidden);
   const double left = std::max(block_bytes / 2.0, block_bytes - gathered);
   return static_cast<std::int64_t>(
-      std::clamp(left / (4.0 * (scores + outputs)), 1.0, static_cast<double>(tokens_)));
+      std::clamp(left / (4.0 * (scores + outputs)), 1.0, static_cast<double>(kMaxBlock)));
 }
 
 at::Tensor PromptProbe::mask(int keep_i, std::int64_t begin, std::int64_t end,
@@ -157,10 +160,11 @@ void PromptProbe::add_keep(int keep_i, const std::vector<at::Tensor>& scores,
   at::Tensor difference =
       at::empty({kv_heads_, group_, k_widths_, v_widths_, queries, dim_}, q_.options());
   for (std::int64_t k_i = 0; k_i < k_widths_; ++k_i) {
-    const at::Tensor seen = scores[k_i].index_select(2, chosen);
-    const at::Tensor logits =
-        at::cat({seen, own_score}, 2).view({kv_heads_, group_, queries, visible + 1});
-    const at::Tensor weights = at::softmax(logits + hidden_or_not, -1);
+    at::Tensor logits = at::cat({scores[k_i].index_select(2, chosen), own_score}, 2)
+                            .view({kv_heads_, group_, queries, visible + 1});
+    logits.add_(hidden_or_not);
+    const at::Tensor weights = at::softmax(logits, -1);
+    logits.reset();
     at::Tensor out =
         at::bmm(weights.view({kv_heads_, group_ * queries, visible + 1}).slice(2, 0, visible),
                 values)

@@ -93,6 +93,57 @@ std::vector<double> output(const Transformer& transformer, int layer, const Laye
   return {data, data + projected.numel()};
 }
 
+// Over the last dimension; population deviation.
+at::Tensor z_scores(const at::Tensor& x) {
+  const at::Tensor deviation = x.std(-1, false, true);
+  return at::where(deviation > 0, (x - x.mean(-1, true)) / deviation, at::zeros_like(x));
+}
+
+at::Tensor keydiff(const at::Tensor& k) {  // (kv_heads, tokens, head_dim) -> (kv_heads, tokens)
+  const at::Tensor mean = (k / k.norm(2, {-1}, true)).mean(1, true);
+  return -(k * mean).sum(-1) / (k.norm(2, {-1}) * mean.norm(2, {-1}));
+}
+
+// The two halves of every pair as complex numbers; the dimensions behind `rotated` are paired
+// likewise.
+at::Tensor complex_pairs(const at::Tensor& x, std::int64_t rotated) {
+  const std::int64_t dim = x.size(-1);
+  const auto pair = [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t middle = (begin + end) / 2;
+    return at::complex(x.slice(-1, begin, middle).contiguous(),
+                       x.slice(-1, middle, end).contiguous());
+  };
+  return at::cat({pair(0, rotated), pair(rotated, dim)}, -1);
+}
+
+// k: post-RoPE, all tokens; the scores of the tokens from `first` on.
+at::Tensor triattention(const Model& model, const at::Tensor& k, std::int64_t first,
+                        const std::vector<std::int32_t>& statistics_ids, int layer) {
+  const Transformer& transformer = model.transformer();
+  const ModelConfig& config = model.config();
+  const std::int64_t tokens = k.size(1);
+  const std::int64_t rotated =
+      config.kv[layer].window > 0 ? config.rope_local.rotary_dim : config.rope.rotary_dim;
+  const at::Tensor w = at::tensor(transformer.rope_frequencies(layer), at::kDouble);
+  const at::Tensor position = at::arange(first, tokens, at::kDouble).unsqueeze(1);
+  const at::Tensor turn = at::polar(at::ones_like(position * w), -position * w);
+  const at::Tensor key =
+      complex_pairs(k.slice(1, first) / transformer.rope_magnitude(layer), rotated) * turn;
+  const at::Tensor query = complex_pairs(qkv_of(model, statistics_ids, layer).q_pre.to(at::kDouble),
+                                         rotated);  // (heads, n, pairs)
+  const std::int64_t group = query.size(0) / key.size(0);
+  const at::Tensor mean = query.mean(1, true), size = query.abs().mean(1, true);
+  const at::Tensor keys = key.repeat_interleave(group, 0);
+  const at::Tensor phase = at::angle(mean * keys.conj());
+  const at::Tensor distance = (static_cast<double>(tokens - 1) - position).unsqueeze(0);
+  at::Tensor s = ((size - mean.abs()) * keys.abs()).sum(-1);
+  for (int e = 0; e <= 16; ++e) {
+    const at::Tensor angle = (distance + std::ldexp(1.0, e)) * w + phase;
+    s = s + (mean.abs() * keys.abs() * at::cos(angle)).sum(-1) / 17.0;
+  }
+  return std::get<0>(z_scores(s).view({key.size(0), group, tokens - first}).max(1));
+}
+
 }  // namespace
 
 std::vector<double> naive_sensitivity(const Model& model, const std::vector<std::int32_t>& ids,
@@ -121,19 +172,18 @@ std::vector<double> naive_sensitivity(const Model& model, const std::vector<std:
   return result;
 }
 
-Positions naive_keydiff_survivors(const Model& model, const std::vector<std::int32_t>& ids,
-                                  int layer, double keep) {
-  const at::Tensor all = qkv_of(model, ids, layer).k.to(at::kDouble);
-  const std::int64_t tokens = tokens_of(model, layer, all.size(1)), first = all.size(1) - tokens;
-  const at::Tensor k = all.slice(1, first);
-  const at::Tensor direction = k / k.norm(2, {-1}, true), mean = direction.mean(1, true);
-  const at::Tensor score = -(direction * mean).sum(-1) / mean.norm(2, {-1});
+Positions naive_survivors(const Model& model, const std::vector<std::int32_t>& ids,
+                          const std::vector<std::int32_t>& statistics_ids,
+                          const std::string& scorer, int layer, double keep) {
+  const at::Tensor k = qkv_of(model, ids, layer).k.to(at::kDouble);
+  const std::int64_t tokens = tokens_of(model, layer, k.size(1)), first = k.size(1) - tokens;
+  at::Tensor score = at::arange(tokens, at::kDouble).unsqueeze(0);
+  if (scorer == "keydiff") score = keydiff(k.slice(1, first));
+  if (scorer == "triattention") score = triattention(model, k, first, statistics_ids, layer);
   const auto n = static_cast<std::int64_t>(std::max(1.0, std::ceil(keep * tokens - 1e-9)));
-  const std::int64_t sinks = std::min<std::int64_t>(4, n / 4),
-                     recent = std::min<std::int64_t>(128, n / 4);
-  const at::Tensor candidates = score.slice(1, sinks, tokens - recent);
-  const at::Tensor z = (candidates - candidates.mean(1, true)) / candidates.std(1, false, true);
-  const at::Tensor best = std::get<0>(z.max(0)).contiguous();
+  const std::int64_t sinks = std::min<std::int64_t>(4, n / 4);
+  const std::int64_t recent = std::min<std::int64_t>(128, n / 4);
+  const at::Tensor best = std::get<0>(z_scores(score.slice(1, sinks, tokens - recent)).max(0));
   std::set<std::int64_t> kept;
   for (std::int64_t t = 0; t < sinks; ++t) kept.insert(first + t);
   for (std::int64_t t = tokens - recent; t < tokens; ++t) kept.insert(first + t);

@@ -18,9 +18,12 @@ std::vector<double> naive_sensitivity(const Model& model, const std::vector<std:
                                       int layer, const std::vector<Positions>& survivors,
                                       const ConfigGrid& grid);
 
-// The keydiff survivors of one layer and keep.
-Positions naive_keydiff_survivors(const Model& model, const std::vector<std::int32_t>& ids,
-                                  int layer, double keep);
+// The survivors of one layer and keep: streaming, keydiff, or triattention (spec section 4), whose
+// keys are un-rotated from the post-RoPE ones as a cache would do it. statistics_ids:
+// triattention's.
+Positions naive_survivors(const Model& model, const std::vector<std::int32_t>& ids,
+                          const std::vector<std::int32_t>& statistics_ids,
+                          const std::string& scorer, int layer, double keep);
 
 // The engine's own probe with a limit on the temporary tensors.
 std::vector<double> blocked_sensitivity(const Model& model, const std::vector<std::int32_t>& ids,

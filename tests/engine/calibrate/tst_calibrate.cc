@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <QDir>
 #include <QElapsedTimer>
 #include <QTest>
 #include <cmath>
@@ -14,6 +15,13 @@ using namespace lamina;
 namespace {
 
 const ModelId kModelId{"demo", "llama", std::string(64, 'a')};
+
+// One thread: a machine that is busy otherwise slows two threads that wait for each other far more.
+JobContext quiet() {
+  JobContext context;
+  context.threads = 1;
+  return context;
+}
 
 bool close(const std::vector<double>& actual, const std::vector<double>& expected, double relative,
            double absolute) {
@@ -50,7 +58,7 @@ class TestCalibrate : public QObject {
     CalibrationOptions spoilt = options("streaming");
     spoil(spoilt);
     const Status prepared = prepare_calibration(*model_, spoilt);
-    const auto table = calibrate(*model_, kModelId, spoilt, JobContext());
+    const auto table = calibrate(*model_, kModelId, spoilt, quiet());
     if (prepared.kind() != kind || table.status().kind() != kind) return "another kind of error";
     return prepared.message();
   }
@@ -60,7 +68,7 @@ class TestCalibrate : public QObject {
     auto file = read_json_file(LAMINA_TEST_DATA "/smol_prompt27_S.json");
     QVERIFY2(file.has_value(), file.status().message().c_str());
     oracle_ = std::move(file).value();
-    auto model = Model::load(std::filesystem::path(LAMINA_DEMO_MODEL), JobContext());
+    auto model = Model::load(std::filesystem::path(LAMINA_DEMO_MODEL), quiet());
     QVERIFY2(model.has_value(), model.status().message().c_str());
     model_ = std::move(model).value();
   }
@@ -81,7 +89,7 @@ class TestCalibrate : public QObject {
       heard.push_back(values);
       return Status::ok();
     };
-    JobContext context;
+    JobContext context = quiet();
     std::vector<Progress> reports;
     context.on_progress = [&](const Progress& p) { reports.push_back(p); };
     const auto table = calibrate(*model_, kModelId, run, context);
@@ -106,7 +114,7 @@ class TestCalibrate : public QObject {
     // The reference's own float32 run differs from its float64 run by up to 3.5e-5.
     QVERIFY2(worst < 3e-4, qPrintable(QString("a cell differs by %1").arg(worst)));
 
-    const auto sets = survivor_sets(*model_, run, JobContext());
+    const auto sets = survivor_sets(*model_, run, quiet());
     QVERIFY2(sets.has_value(), sets.status().message().c_str());
     for (const auto& [layer, keeps] : oracle_["survivors"][scorer.constData()].items()) {
       std::size_t keep_i = 0;
@@ -130,7 +138,7 @@ class TestCalibrate : public QObject {
     CalibrationOptions run = options("triattention");
     run.statistics_ids = {1, 2, 30};
     run.t_cache = 4096;
-    const auto table = calibrate(*model_, kModelId, run, JobContext());
+    const auto table = calibrate(*model_, kModelId, run, quiet());
     QVERIFY2(table.has_value(), table.status().message().c_str());
     QVERIFY(table->model == kModelId);
     QCOMPARE(table->geometry.t_cache, std::int64_t{4096});
@@ -146,7 +154,7 @@ class TestCalibrate : public QObject {
     QCOMPARE(p.version, std::string(LAMINA_VERSION));
     QCOMPARE(p.created.size(), std::size_t{20});
     QCOMPARE(p.created.back(), 'Z');
-    const auto streaming = calibrate(*model_, kModelId, options("streaming"), JobContext());
+    const auto streaming = calibrate(*model_, kModelId, options("streaming"), quiet());
     QVERIFY(streaming.has_value());
     QCOMPARE(streaming->provenance->statistics_sha256, std::string());
   }
@@ -154,12 +162,12 @@ class TestCalibrate : public QObject {
   void custom_grid_equals_the_naive_probe() {
     CalibrationOptions run = options("keydiff");
     run.grid = {{0.05, 0.4, 1.0}, {2, 8}, {2, 8}};
-    const auto table = calibrate(*model_, kModelId, run, JobContext());
+    const auto table = calibrate(*model_, kModelId, run, quiet());
     QVERIFY2(table.has_value(), table.status().message().c_str());
     for (const int layer : {0, 14, 29}) {
       std::vector<testing::Positions> survivors;
       for (const double keep : run.grid.keep) {
-        survivors.push_back(testing::naive_keydiff_survivors(*model_, run.ids, layer, keep));
+        survivors.push_back(testing::naive_survivors(*model_, run.ids, {}, "keydiff", layer, keep));
       }
       const auto expected =
           testing::naive_sensitivity(*model_, run.ids, layer, survivors, run.grid);
@@ -172,7 +180,7 @@ class TestCalibrate : public QObject {
   void one_token_sees_itself() {
     CalibrationOptions run = options("streaming");
     run.ids = {504};
-    const auto table = calibrate(*model_, kModelId, run, JobContext());
+    const auto table = calibrate(*model_, kModelId, run, quiet());
     QVERIFY2(table.has_value(), table.status().message().c_str());
     const auto expected = testing::naive_sensitivity(
         *model_, run.ids, 3, std::vector<testing::Positions>(6, {0}), run.grid);
@@ -181,8 +189,8 @@ class TestCalibrate : public QObject {
 
   void blocks_of_queries_do_not_change_the_result() {
     CalibrationOptions run = options("keydiff");
-    run.ids.assign(run.statistics_ids.begin(), run.statistics_ids.begin() + 150);
-    const auto sets = survivor_sets(*model_, run, JobContext());
+    run.ids.assign(run.statistics_ids.begin(), run.statistics_ids.begin() + 100);
+    const auto sets = survivor_sets(*model_, run, quiet());
     QVERIFY2(sets.has_value(), sets.status().message().c_str());
     const int layer = 2;
     const auto row = [&](std::int64_t bytes) {
@@ -197,6 +205,57 @@ class TestCalibrate : public QObject {
     QVERIFY(close(whole, expected, 1e-3, 1e-6));
   }
 
+  void small_models_equal_the_naive_probe_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QString>("scorer");
+    const QDir folder(LAMINA_TEST_DATA "/tiny");
+    const QStringList names = folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+    QVERIFY(names.contains("mistral_window") && names.contains("gemma3") &&
+            names.contains("qwen3"));
+    for (const QString& name : names) {
+      for (const char* scorer : {"streaming", "keydiff", "triattention"}) {
+        QTest::addRow("%s %s", qPrintable(name), scorer) << name << QString(scorer);
+      }
+    }
+  }
+
+  // Windows (of 8 tokens, in prompts of 6 and 40), q and k norms, biases, partly rotated heads,
+  // scaled frequencies, heads of 12 and 16 values: every layer against the naive probe and scorers.
+  void small_models_equal_the_naive_probe() {
+    QFETCH(QString, name);
+    QFETCH(QString, scorer);
+    const QString folder = QString(LAMINA_TEST_DATA "/tiny/") + name;
+    const auto model = Model::load(std::filesystem::path(folder.toStdString()), quiet());
+    QVERIFY2(model.has_value(), model.status().message().c_str());
+    const auto golden = read_json_file((folder + "/golden.json").toStdString());
+    QVERIFY2(golden.has_value(), golden.status().message().c_str());
+    const auto text = (*golden)["ids"].get<std::vector<std::int32_t>>();
+    for (const std::size_t tokens : {std::size_t{6}, std::min<std::size_t>(40, text.size())}) {
+      CalibrationOptions run;
+      run.scorer = scorer.toStdString();
+      run.ids.assign(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(tokens));
+      run.statistics_ids.assign(text.rbegin(), text.rend());
+      run.grid = {{0.2, 0.6, 1.0}, {2, 8, 16}, {4, 16}};
+      const Status prepared = prepare_calibration(**model, run);
+      QVERIFY2(prepared.is_ok(), prepared.message().c_str());
+      const auto sets = survivor_sets(**model, run, quiet());
+      QVERIFY2(sets.has_value(), sets.status().message().c_str());
+      const auto table = calibrate(**model, kModelId, run, quiet());
+      QVERIFY2(table.has_value(), table.status().message().c_str());
+      for (int layer = 0; layer < (*model)->config().layers; ++layer) {
+        const auto& kept = (*sets)[static_cast<std::size_t>(layer)];
+        for (std::size_t i = 0; i < run.grid.keep.size(); ++i) {
+          QCOMPARE(kept[i], testing::naive_survivors(**model, run.ids, run.statistics_ids,
+                                                     run.scorer, layer, run.grid.keep[i]));
+        }
+        const auto expected = testing::naive_sensitivity(**model, run.ids, layer, kept, run.grid);
+        const auto& actual = table->values[static_cast<std::size_t>(layer)];
+        QVERIFY(close(actual, expected, 1e-3, 1e-6));
+        QCOMPARE(actual.back(), 0.0);
+      }
+    }
+  }
+
   void stops_soon_data() {
     QTest::addColumn<QByteArray>("stage");
     QTest::newRow("statistics") << QByteArray("statistics");
@@ -208,7 +267,7 @@ class TestCalibrate : public QObject {
     CalibrationOptions run = options("triattention");
     if (stage == "calibrating") run.statistics_ids.resize(32);
     std::stop_source source;
-    JobContext context;
+    JobContext context = quiet();
     context.stop = source.get_token();
     QElapsedTimer since;
     context.on_progress = [&](const Progress& p) {
@@ -224,7 +283,7 @@ class TestCalibrate : public QObject {
 
   void resumed_equals_uninterrupted() {
     CalibrationOptions run = options("keydiff");
-    const auto whole = calibrate(*model_, kModelId, run, JobContext());
+    const auto whole = calibrate(*model_, kModelId, run, quiet());
     QVERIFY2(whole.has_value(), whole.status().message().c_str());
     run.known_rows.resize(30);
     std::vector<int> unknown;
@@ -240,7 +299,7 @@ class TestCalibrate : public QObject {
       return Status::ok();
     };
     std::int64_t done = -1;
-    JobContext context;
+    JobContext context = quiet();
     context.on_progress = [&](const Progress& p) { done = p.done; };
     const auto resumed = calibrate(*model_, kModelId, run, context);
     QVERIFY2(resumed.has_value(), resumed.status().message().c_str());
@@ -253,7 +312,7 @@ class TestCalibrate : public QObject {
     }
     run.known_rows = whole->values;
     measured.clear();
-    const auto known = calibrate(*model_, kModelId, run, JobContext());
+    const auto known = calibrate(*model_, kModelId, run, quiet());
     QVERIFY(known.has_value() && measured.empty() && known->values == whole->values);
   }
 
@@ -264,7 +323,7 @@ class TestCalibrate : public QObject {
       ++heard;
       return layer == 2 ? Status::runtime("the disk is full", "x.lamina") : Status::ok();
     };
-    const auto table = calibrate(*model_, kModelId, run, JobContext());
+    const auto table = calibrate(*model_, kModelId, run, quiet());
     QCOMPARE(table.status().message(), std::string("the disk is full (x.lamina)"));
     QCOMPARE(heard, 3);
   }
@@ -307,7 +366,7 @@ class TestCalibrate : public QObject {
     };
     QVERIFY(refusal(bad_statistics, input).find("99999") != std::string::npos);
     CalibrationOptions empty;
-    QVERIFY(calibrate(*model_, kModelId, empty, JobContext()).status().kind() != ErrorKind::kNone);
+    QVERIFY(calibrate(*model_, kModelId, empty, quiet()).status().kind() != ErrorKind::kNone);
   }
 
   void empty_options_are_completed() {
