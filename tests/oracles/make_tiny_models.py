@@ -41,7 +41,9 @@ def gemma3(**more):
 
 LLAMA3_SCALING = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
                   "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
-YARN_SCALING = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+# Bounds of the blend that lie inside the head's 8 pairs, so that rounding them wrongly shows.
+YARN_SCALING = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32,
+                "beta_fast": 2.0, "beta_slow": 0.25}
 
 # name: (configuration, type of the stored weights)
 MODELS = {
@@ -54,7 +56,8 @@ MODELS = {
                                   rope_scaling={"rope_type": "linear", "factor": 4.0}),
                     torch.bfloat16),
     "yarn_rope": (lambda: llama(head_dim=16, rope_theta=1000.0, num_hidden_layers=2,
-                                rope_scaling=YARN_SCALING), torch.float16),
+                                max_position_embeddings=128, rope_scaling=YARN_SCALING),
+                  torch.float16),
     "partial_rope": (lambda: llama(head_dim=16, num_hidden_layers=2, partial_rotary_factor=0.5),
                      torch.float16),
     "mistral_window": (lambda: transformers.MistralConfig(**{**BASE, "head_dim": 12,
