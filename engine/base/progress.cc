@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "engine/base/units.h"
+
 namespace lamina {
 namespace {
 
@@ -16,8 +18,15 @@ double now_s() {
 
 std::string to_string(const Progress& p) {
   std::string out = p.stage;
-  if (p.total > 0) out += fmt::format(" {}/{} {}", p.done, p.total, p.unit);
-  if (p.rate > 0) out += fmt::format(", {:.3g} {}/s", p.rate, p.unit);
+  const bool bytes = p.unit == "bytes";
+  if (p.total > 0) {
+    out += bytes ? fmt::format(" {} of {}", format_mb(p.done), format_mb(p.total))
+                 : fmt::format(" {}/{} {}", p.done, p.total, p.unit);
+  }
+  if (p.rate > 0) {
+    out += bytes ? fmt::format(", {}/s", format_mb(static_cast<std::int64_t>(p.rate)))
+                 : fmt::format(", {:.3g} {}/s", p.rate, p.unit);
+  }
   if (p.remaining_s >= 0) out += fmt::format(", {:.1f} s left", p.remaining_s);
   return out;
 }
