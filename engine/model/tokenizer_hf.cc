@@ -32,7 +32,9 @@ Status check_model(const Json& model, const std::string& where) {
   }
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const Json& affix = member_or_null(model, key);
-    if (!affix.is_null() && affix != "") {
+    const bool none =
+        affix.is_null() || (affix.is_string() && affix.get_ref<const std::string&>().empty());
+    if (!none) {
       return Status::bad_input(fmt::format("a tokenizer with '{}' is not supported", key), where,
                                "give token ids instead of text");
     }
