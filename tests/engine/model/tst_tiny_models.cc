@@ -196,8 +196,6 @@ class TestTinyModels : public QObject {
     }
   }
 
-  // Windowed layers hold no more than their window while tokens come, and forget in the right
-  // order: a stream of several windows equals the same prompt in one piece.
   void windows_are_where_the_checkpoint_says() {
     const auto gemma = load(kData + "/tiny/gemma3");
     for (int l = 0; l < 7; ++l) QCOMPARE(gemma->config().kv[l].window, l == 5 ? 0 : 8);
@@ -231,6 +229,16 @@ class TestTinyModels : public QObject {
     for (const char* part : {"gate_proj", "48", "40"}) {
       QVERIFY2(status.message().find(part) != std::string::npos, status.message().c_str());
     }
+  }
+
+  void refuses_weights_that_do_not_fit_memory() {
+    const DamagedCopy copy;
+    copy.replace("config.json", "\"vocab_size\": 96", "\"vocab_size\": 268435456");
+    copy.replace("config.json", "\"hidden_size\": 32", "\"hidden_size\": 65536");
+    const lamina::Status status = copy.load_status();
+    QCOMPARE(status.kind(), ErrorKind::kRuntime);
+    QVERIFY2(status.message().find("the weights in float32 need 1407") != std::string::npos,
+             status.message().c_str());
   }
 
   void refuses_a_nan_weight() {
