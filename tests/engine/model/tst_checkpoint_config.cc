@@ -9,7 +9,8 @@
 #include "engine/model/gguf.h"
 #include "engine/model/gguf_config.h"
 #include "engine/model/hf_config.h"
-#include "tests/support/hf_folder.h"
+#include "tests/support/safetensors_writer.h"
+#include "tests/support/scratch.h"
 
 using namespace lamina;
 using namespace lamina::test;

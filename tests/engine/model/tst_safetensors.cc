@@ -8,7 +8,8 @@
 #include "engine/model/checkpoint.h"
 #include "engine/model/safetensors.h"
 #include "engine/model/tokenizer.h"
-#include "tests/support/hf_folder.h"
+#include "tests/support/safetensors_writer.h"
+#include "tests/support/scratch.h"
 
 using namespace lamina;
 using namespace lamina::test;

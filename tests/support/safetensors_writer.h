@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small safetensors files and Hugging Face folders for tests.
+// Small safetensors files and config.json documents for tests.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 
 #include "engine/base/json.h"
 #include "tests/support/gguf_writer.h"
-#include "tests/support/scratch.h"
 
 namespace lamina::test {
 
