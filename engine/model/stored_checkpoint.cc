@@ -83,6 +83,9 @@ Status StoredCheckpoint::map_roles() {
                       parts_.tensors[roles_[*key]].info.name, name),
           parts_.path.string(), "the checkpoint is damaged");
     }
+    if (used && known && parts_.tensors[i].type->encoding == Encoding::kOpaque) {
+      add_reason(config, fmt::format("weights of type {}", parts_.tensors[i].type->name));
+    }
     if (!used && known && !is_unused_weight(parts_.scheme, name) &&
         config.unsupported_reason.empty()) {
       add_reason(config,

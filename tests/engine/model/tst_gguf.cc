@@ -302,11 +302,13 @@ class TestGguf : public QObject {
 
   void opaque_types_open_but_do_not_read() {
     GgufWriter w = tiny_gguf();
-    w.tensors.push_back({"extra.weight", {32}, 20, std::string(18, '\1'), {}, {}});  // IQ4_NL
+    named(w, "blk.0.attn_norm.weight") = {"blk.0.attn_norm.weight", {8}, 24,
+                                          std::string(8, '\1'),     {},  {}};
     auto opened = Checkpoint::open(scratch_.write("opaque.gguf", w.build()));
     QVERIFY2(opened, opened.status().message().c_str());
-    std::string message = (*opened)->read_named("extra.weight").status().message();
-    QVERIFY2(message.find("weights of type IQ4_NL cannot be read") != std::string::npos,
+    QCOMPARE((*opened)->config().unsupported_reason, std::string("weights of type I8"));
+    std::string message = (*opened)->read_named("blk.0.attn_norm.weight").status().message();
+    QVERIFY2(message.find("weights of type I8 cannot be read") != std::string::npos,
              message.c_str());
   }
 
