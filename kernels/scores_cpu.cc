@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/scores.h"
+#include "kernels/z_scores.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,22 +27,6 @@ void mean_rotation(const double* frequencies, int pairs, double* re, double* im)
       re[f] += std::cos(angle) / kOffsets;
       im[f] += std::sin(angle) / kOffsets;
     }
-  }
-}
-
-// Raises out (n) to the z-scores of s (n): population deviation, 0 where it is 0.
-void raise_to_z_scores(const double* s, std::int64_t n, float* out) {
-  const auto [low, high] = std::minmax_element(s, s + n);
-  const bool constant = *low == *high;
-  double mean = 0;
-  for (std::int64_t i = 0; i < n; ++i) mean += s[i];
-  mean /= static_cast<double>(n);
-  double variance = 0;
-  for (std::int64_t i = 0; i < n; ++i) variance += (s[i] - mean) * (s[i] - mean);
-  const double deviation = std::sqrt(variance / static_cast<double>(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double z = constant ? 0.0 : (s[i] - mean) / deviation;
-    out[i] = std::max(out[i], static_cast<float>(z));
   }
 }
 

@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "kernels/scores.h"
+#include "kernels/z_scores.h"
 
 namespace lamina::kernels {
-namespace {
-
-// Raises best (n) to the z-scores of one head's scores (n): population deviation, 0 where it is 0.
-void raise_to_z_scores(const float* scores, std::int64_t n, double* best) {
-  const auto [low, high] = std::minmax_element(scores, scores + n);
-  // Equal scores have no deviation; the rounded sums below could say otherwise.
-  const bool constant = *low == *high;
-  double mean = 0;
-  for (std::int64_t i = 0; i < n; ++i) mean += scores[i];
-  mean /= static_cast<double>(n);
-  double variance = 0;
-  for (std::int64_t i = 0; i < n; ++i) variance += (scores[i] - mean) * (scores[i] - mean);
-  const double deviation = std::sqrt(variance / static_cast<double>(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double z = constant ? 0.0 : (scores[i] - mean) / deviation;
-    if (z > best[i]) best[i] = z;  // a score that is not a number never wins
-  }
-}
-
-}  // namespace
 
 void select_shared(const float* scores, int kv_heads, std::int64_t tokens, std::int64_t n,
                    int sinks, int recent, std::int64_t* out) {
