@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/pages/workspace_page.h"
+
+#include <QDataStream>
+#include <QHeaderView>
+#include <QIODevice>
+#include <QItemSelectionModel>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "widgets/models/heatmap_model.h"
+#include "widgets/models/plan_table_model.h"
+#include "widgets/models/text.h"
+#include "widgets/panels/budget_bar.h"
+#include "widgets/panels/model_bar.h"
+#include "widgets/panels/summary_panel.h"
+#include "widgets/plots/heatmap_view.h"
+
+namespace lamina::studio {
+namespace {
+
+constexpr int kLayoutVersion = 1;
+
+QFrame* horizontalLine(QWidget* parent) {
+  auto* line = new QFrame(parent);
+  line->setFrameShape(QFrame::HLine);
+  line->setFrameShadow(QFrame::Sunken);
+  return line;
+}
+
+}  // namespace
+
+WorkspacePage::WorkspacePage(StudioSession* session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      cells_(new HeatmapModel(this)),
+      plan_rows_(new PlanTableModel(this)) {
+  model_bar_ = new ModelBar(session_, this);
+  heatmap_ = new HeatmapView(cells_, this);
+  columns_ = new QSplitter(Qt::Horizontal, this);
+  columns_->addWidget(heatmap_);
+  columns_->addWidget(buildPlanSide());
+  columns_->setChildrenCollapsible(false);
+  columns_->setStretchFactor(0, 1);
+  columns_->setStretchFactor(1, 0);
+
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(model_bar_);
+  layout->addWidget(horizontalLine(this));
+  layout->addWidget(columns_, 1);
+  layout->addWidget(horizontalLine(this));
+  layout->addWidget(new BudgetBar(session_, this));
+
+  connect(session_, &StudioSession::tableChanged, this, &WorkspacePage::showTable);
+  connect(session_, &StudioSession::rowMeasured, this, &WorkspacePage::showRow);
+  connect(session_, &StudioSession::planChanged, this, &WorkspacePage::showPlan);
+  connect(heatmap_->plot(), &HeatmapPlot::cursorChanged, plan_table_, [this](int layer, int) {
+    if (layer < plan_rows_->rowCount()) plan_table_->selectRow(layer);
+  });
+  connect(plan_table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& row) {
+            if (!row.isValid() || heatmap_->plot()->cursor().layer == row.row()) return;
+            if (const int chosen = cells_->chosen(row.row()); chosen >= 0) {
+              heatmap_->plot()->setCursor({row.row(), chosen});
+            }
+          });
+  showTable();
+  showPlan(session_->plan());
+  restoreDefaultLayout();
+}
+
+QWidget* WorkspacePage::buildPlanSide() {
+  plan_table_ = new QTableView(this);
+  plan_table_->setObjectName(QStringLiteral("planTable"));
+  plan_table_->setAccessibleName(tr("Plan: one row a layer"));
+  plan_table_->setModel(plan_rows_);
+  plan_table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  plan_table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  plan_table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  plan_table_->setAlternatingRowColors(true);
+  plan_table_->setShowGrid(false);
+  plan_table_->setWordWrap(false);
+  plan_table_->setTabKeyNavigation(false);
+  plan_table_->verticalHeader()->hide();
+  plan_table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  plan_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+  plan_table_->horizontalHeader()->setSectionResizeMode(PlanTableModel::kBytes,
+                                                        QHeaderView::ResizeToContents);
+  plan_table_->horizontalHeader()->setMinimumSectionSize(40);
+  plan_table_->setMinimumHeight(120);
+
+  auto* title = new QLabel(tr("<b>Plan</b>"), this);
+  title->setContentsMargins(4, 4, 4, 2);
+  auto* table_side = new QWidget(this);
+  auto* table_layout = new QVBoxLayout(table_side);
+  table_layout->setContentsMargins(0, 0, 4, 0);
+  table_layout->setSpacing(2);
+  table_layout->addWidget(title);
+  table_layout->addWidget(plan_table_, 1);
+
+  auto* summary = new SummaryPanel(this);
+  connect(session_, &StudioSession::planChanged, summary, &SummaryPanel::showPlan);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setWidget(summary);
+  scroll->setMinimumHeight(100);
+
+  plan_side_ = new QSplitter(Qt::Vertical, this);
+  plan_side_->addWidget(table_side);
+  plan_side_->addWidget(scroll);
+  plan_side_->setChildrenCollapsible(false);
+  plan_side_->setStretchFactor(0, 1);
+  plan_side_->setStretchFactor(1, 0);
+  plan_side_->setMinimumWidth(330);
+  return plan_side_;
+}
+
+QString WorkspacePage::originText() const {
+  if (const PartialTable* running = session_->measuring()) {
+    return tr("measuring with scorer %1").arg(toQString(running->scorer));
+  }
+  const auto& document = session_->document();
+  if (!document) return {};
+  if (document->partial) {
+    return tr("%1 of %2 layers measured, scorer %3; the calibration was stopped")
+        .arg(document->partial->rowsDone())
+        .arg(document->partial->rows.size())
+        .arg(toQString(document->partial->scorer));
+  }
+  if (!document->table && document->unfinished) {
+    return tr("%1 of %2 layers are measured with scorer %3: Calibrate goes on from there")
+        .arg(document->unfinished->layers_done)
+        .arg(document->unfinished->layers)
+        .arg(toQString(document->unfinished->scorer));
+  }
+  if (!document->table) return tr("not calibrated yet: press Calibrate");
+  const auto& provenance = document->table->table.provenance;
+  if (!provenance) return tr("from a table file");
+  const QString quantizer =
+      provenance->quantizer.k == provenance->quantizer.v
+          ? toQString(provenance->quantizer.k)
+          : tr("K %1, V %2")
+                .arg(toQString(provenance->quantizer.k), toQString(provenance->quantizer.v));
+  return tr("probe %1 of %2 tokens · scorer %3 · quantiser %4 · %5 survivors")
+      .arg(toQString(provenance->probe))
+      .arg(provenance->tokens)
+      .arg(toQString(provenance->scorer), quantizer,
+           toQString(std::string(to_string(provenance->survivors))));
+}
+
+void WorkspacePage::showTable() {
+  const auto& document = session_->document();
+  if (const PartialTable* running = session_->measuring()) {
+    cells_->setRows(running->grid, running->rows);
+  } else if (document && document->table) {
+    cells_->setRows(document->table->table.grid, document->table->table.values);
+  } else if (document && document->partial) {
+    cells_->setRows(document->partial->grid, document->partial->rows);
+  } else if (document && document->model && document->model->layers > 0) {
+    const auto layers = static_cast<std::size_t>(document->model->layers);
+    cells_->setRows(ConfigGrid::default_grid(), std::vector<std::vector<double>>(layers));
+  } else {
+    cells_->clear();
+  }
+  heatmap_->setOrigin(originText());
+  // A table that was shown before a calibration comes back with its plan.
+  if (!session_->measuring() && session_->plan() && session_->problem() &&
+      session_->problem()->table().layers() == cells_->layers()) {
+    showPlan(session_->plan());
+  }
+}
+
+void WorkspacePage::showRow(int layer) {
+  const PartialTable* running = session_->measuring();
+  if (running) cells_->setRow(layer, running->rows[static_cast<std::size_t>(layer)]);
+}
+
+void WorkspacePage::showPlan(const std::shared_ptr<const PlanState>& plan) {
+  plan_rows_->setPlan(plan);
+  // While a calibration runs the heatmap shows its rows, which the old plan says nothing about.
+  if (session_->measuring()) return;
+  cells_->setCosts(plan ? std::optional(session_->problem()->costs()) : std::nullopt);
+  cells_->setChosen(plan ? plan->solution.configs : std::vector<int>());
+}
+
+QByteArray WorkspacePage::saveLayout() const {
+  QByteArray state;
+  QDataStream stream(&state, QIODevice::WriteOnly);
+  stream << kLayoutVersion << columns_->saveState() << plan_side_->saveState();
+  return state;
+}
+
+bool WorkspacePage::restoreLayout(const QByteArray& state) {
+  QDataStream stream(state);
+  int version = 0;
+  QByteArray columns, plan_side;
+  stream >> version >> columns >> plan_side;
+  const bool good = stream.status() == QDataStream::Ok && version == kLayoutVersion &&
+                    columns_->restoreState(columns) && plan_side_->restoreState(plan_side);
+  if (!good) restoreDefaultLayout();
+  return good;
+}
+
+void WorkspacePage::restoreDefaultLayout() {
+  columns_->setSizes({820, 440});
+  plan_side_->setSizes({330, 270});
+}
+
+}  // namespace lamina::studio
