@@ -121,10 +121,7 @@ void add_tokenize(CLI::App& app, Invocation& inv) {
       if (!o->file.empty()) {
         LAMINA_ASSIGN_OR_RETURN(text, read_text_file(o->file));
       }
-      LAMINA_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::open(o->model));
-      if (!checkpoint->complete()) {
-        return Status::bad_input("the file is cut short", o->model, "fetch the whole checkpoint");
-      }
+      LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o->model));
       LAMINA_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::make(*checkpoint->tokenizer_data()));
       LAMINA_ASSIGN_OR_RETURN(auto ids, tokenizer->encode(text, o->special));
       if (inv.common.json) return print_json({{"ids", ids}});

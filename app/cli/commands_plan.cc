@@ -21,7 +21,7 @@ namespace {
 // calibrate
 
 struct CalibrateCommand {
-  std::string model, project, table_out, ids, text_file, statistics_ids;
+  std::string model, project, table_out, ids, text_file, stats_ids, quantizer, survivors = "shared";
   CalibrationOptions options;
 };
 
@@ -42,6 +42,27 @@ std::string table_summary(const SensitivityTable& table) {
                            to_string(grid.at(0)));
 }
 
+// "Q" for both, or "k=Q,v=Q" in any order.
+Result<QuantizerNames> parse_quantizer(const std::string& text) {
+  QuantizerNames names;
+  if (text.find('=') == std::string::npos) return QuantizerNames{text, text};
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    if (part.rfind("k=", 0) == 0) {
+      names.k = part.substr(2);
+    } else if (part.rfind("v=", 0) == 0) {
+      names.v = part.substr(2);
+    } else {
+      return Status::usage(fmt::format("'{}' is not a quantiser", text), "--quantizer",
+                           "write asym-g32 or k=asym-g32,v=asym-g32");
+    }
+    begin = end + 1;
+  }
+  return names;
+}
+
 // Fills the probe's ids and the statistics' ids from the command's options.
 Status take_ids(const Model& model, CalibrateCommand& o) {
   if (!o.ids.empty()) {
@@ -51,14 +72,22 @@ Status take_ids(const Model& model, CalibrateCommand& o) {
     LAMINA_ASSIGN_OR_RETURN(std::string text, read_text_file(o.text_file));
     LAMINA_ASSIGN_OR_RETURN(o.options.ids, model.tokenizer()->encode(text, false));
   }
-  if (!o.statistics_ids.empty()) {
-    LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids(o.statistics_ids));
+  if (!o.stats_ids.empty()) {
+    LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids(o.stats_ids));
   }
   return Status::ok();
 }
 
 Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
-  LAMINA_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::open(o.model));
+  if (!o.quantizer.empty()) {
+    LAMINA_ASSIGN_OR_RETURN(o.options.quantizer, parse_quantizer(o.quantizer));
+  }
+  LAMINA_ASSIGN_OR_RETURN(const SurvivorMode survivors, parse_survivor_mode(o.survivors));
+  if (survivors != SurvivorMode::kShared) {
+    return Status::usage("survivor sets per KV head are not available yet", "--survivors",
+                         "use shared");
+  }
+  LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o.model));
   LAMINA_ASSIGN_OR_RETURN(auto project, Project::open_or_create(o.project));
   LAMINA_ASSIGN_OR_RETURN(ModelId id, checkpoint->model_id(inv.context));
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(checkpoint, inv.context));
@@ -72,6 +101,7 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
                        {"layers", job.table.layers()},
                        {"configs", job.table.grid.size()},
                        {"resumed_layers", job.resumed_layers},
+                       {"values", job.table.values},
                        {"table_sha256", table_sha256(job.table)},
                        {"seconds", job.seconds}});
   }
@@ -93,9 +123,11 @@ void add_calibrate(CLI::App& app, Invocation& inv) {
   command->add_option("--scorer", o->options.scorer,
                       "streaming, keydiff or triattention (default)");
   command->add_option("--probe", o->options.probe, "prompt (default)");
+  command->add_option("--quantizer", o->quantizer, "asym-g32 (default), or k=Q,v=Q");
+  command->add_option("--survivors", o->survivors, "shared (default): one set per layer");
   auto* ids = command->add_option("--ids", o->ids, "The probe's token ids: 1,2,3 or @FILE");
   command->add_option("--text-file", o->text_file, "A file with the probe's text")->excludes(ids);
-  command->add_option("--statistics-ids", o->statistics_ids,
+  command->add_option("--stats-ids", o->stats_ids,
                       "Token ids of the text for the scorer's statistics");
   command
       ->add_option("--t-cache", o->options.t_cache,

@@ -88,6 +88,14 @@ Result<std::vector<std::int32_t>> parse_ids(const std::string& text) {
   return ids;
 }
 
+Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path) {
+  LAMINA_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::open(path));
+  if (!checkpoint->complete()) {
+    return Status::bad_input("the checkpoint is cut short", path, "fetch the whole of it");
+  }
+  return checkpoint;
+}
+
 Status print_json(const OrderedJson& document) {
   return write_stdout(document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/json.h"
 #include "engine/base/progress.h"
 #include "engine/base/status.h"
+#include "engine/model/checkpoint.h"
 
 namespace lamina::cli {
 
@@ -35,6 +37,10 @@ void add_plan_commands(CLI::App& app, Invocation& invocation);  // calibrate, so
 
 // "1,2,3" or "@FILE" (a JSON list). Errors: kUsage for the text form, kBadInput for the file.
 Result<std::vector<std::int32_t>> parse_ids(const std::string& text);
+
+// A checkpoint whose weights are all there. Errors: those of Checkpoint::open(), kBadInput for a
+// file that is cut short.
+Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path);
 
 // Exactly one JSON document and a line end on standard output. Errors: kRuntime when it cannot be
 // written (closed pipe, full disk).

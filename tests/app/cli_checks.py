@@ -213,10 +213,11 @@ class Plan(Case):
         statistics = self.write("statistics.json", prompt["calibration_ids"])
         project = self.path("smol.lamina")
         done = self.json("calibrate", MODEL, "--project", project, "--ids", ids, "--scorer", "triattention",
-                         "--statistics-ids", "@" + statistics, "--table-out", self.path("table.json"))
+                         "--stats-ids", "@" + statistics, "--table-out", self.path("table.json"))
         self.assertEqual((done["layers"], done["configs"]), (30, 54))
         with open(self.path("table.json"), encoding="utf-8") as file:
             values = json.load(file)["values"]
+        self.assertEqual(done["values"], values)
         cells = [(got, want) for row, expected in zip(values, prompt["S"]["triattention"])
                  for got, want in zip(row, expected)]
         close = sum(abs(got - want) <= 0.01 * want + 1e-4 for got, want in cells)
@@ -233,6 +234,13 @@ class Plan(Case):
         self.assertEqual(document["calibration"]["table_sha256"], done["table_sha256"])
         from_table = self.json("solve", "--table", self.path("table.json"), "--budget", "14x")
         self.assertEqual(from_table["configs"], solved["configs"])
+
+    def test_calibrate_usage(self):
+        for option, value in (("--quantizer", "magic"), ("--quantizer", "q=asym-g32"), ("--scorer", "luck"),
+                              ("--probe", "guess"), ("--survivors", "per_head")):
+            self.refused(2, "calibrate", MODEL, "--project", self.path("usage.lamina"), option, value)
+        self.refused(3, "calibrate", MODEL, "--project", self.path("usage.lamina"), "--ids", "1,99999", says="99999")
+        self.refused(4, "calibrate", MODEL, "--project", self.path("no/such/folder/x.lamina"))
 
     def test_not_a_project(self):
         with open(self.path("fake.lamina"), "w", encoding="utf-8") as file:
