@@ -153,8 +153,10 @@ Result<std::vector<float>> StoredCheckpoint::read(TensorRole role, int layer,
   bool tied = role == TensorRole::kOutput && parts_.config.tied_embeddings;
   const StoredTensor* tensor = find(tied ? TensorRole::kEmbedding : role, layer);
   if (tensor == nullptr) {
+    const int key_layer = is_global(role) ? -1 : layer;
     return Status::bad_input(
-        fmt::format("the {} is missing", role_name(role, is_global(role) ? -1 : layer)),
+        fmt::format("the {} is missing, tensor '{}'", role_name(role, key_layer),
+                    weight_name(parts_.scheme, parts_.config.architecture, {role, key_layer})),
         parts_.path.string(), "the checkpoint is incomplete; fetch it again");
   }
   if (!std::equal(shape.begin(), shape.end(), tensor->info.shape.begin(),

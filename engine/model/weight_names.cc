@@ -122,6 +122,22 @@ std::optional<WeightKey> weight_key(NameScheme scheme, std::string_view architec
   return scheme == NameScheme::kGguf ? gguf_key(name) : hf_key(architecture, name);
 }
 
+std::string weight_name(NameScheme scheme, std::string_view architecture, const WeightKey& key) {
+  const bool gguf = scheme == NameScheme::kGguf;
+  const auto named = [&](std::span<const NamedRole> table, const std::string& prefix) {
+    for (const NamedRole& entry : table) {
+      std::string name = prefix + std::string(entry.name);
+      if (weight_key(scheme, architecture, name) == key) return name;
+    }
+    return std::string();
+  };
+  if (key.layer < 0) {
+    return gguf ? named(kGgufGlobal, "") : named(kHfGlobal, "");
+  }
+  const std::string layer = std::to_string(key.layer) + ".";
+  return gguf ? named(kGgufLayer, "blk." + layer) : named(kHfLayer, "model.layers." + layer);
+}
+
 bool is_unused_weight(NameScheme scheme, std::string_view name) {
   if (scheme == NameScheme::kGguf) return name == "rope_freqs.weight";
   if (name.ends_with(".rotary_emb.inv_freq")) return true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "engine/model/checkpoint.h"
@@ -22,6 +23,9 @@ struct WeightKey {
 // the Hugging Face name "post_attention_layernorm" means (gemma3 has norms on both sides).
 std::optional<WeightKey> weight_key(NameScheme scheme, std::string_view architecture,
                                     std::string_view name);
+
+// The name that weight_key() reads as `key`, for errors about a weight that is not there.
+std::string weight_name(NameScheme scheme, std::string_view architecture, const WeightKey& key);
 
 // Tensors that a text model's forward leaves alone: stored rotary tables and vision towers.
 bool is_unused_weight(NameScheme scheme, std::string_view name);

@@ -217,7 +217,8 @@ class TestTinyModels : public QObject {
     QCOMPARE(copy.remove_last_tensor(), QString("model.norm.weight"));
     const lamina::Status status = copy.load_status();
     QCOMPARE(status.kind(), ErrorKind::kBadInput);
-    QVERIFY2(status.message().find("output norm is missing") != std::string::npos,
+    QVERIFY2(status.message().find("output norm is missing, tensor 'model.norm.weight'") !=
+                 std::string::npos,
              status.message().c_str());
   }
 
