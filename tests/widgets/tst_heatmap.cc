@@ -234,6 +234,8 @@ void TestHeatmap::labelsNeverOverlap() {
                                 : metrics.ascent() * 0.8;
       QVERIFY2(cell >= needed, qPrintable(QString::number(cell)));
     }
+    const QStringList k_bits = plot.tickLabels(QStringLiteral("k_bits"));
+    for (const QString& label : k_bits) QVERIFY(3 * cell > metrics.horizontalAdvance(label));
     const QStringList layers = plot.tickLabels(QStringLiteral("layer"));
     const double row = plot.cellRect(0, 0).height();
     const int step = layers.size() > 1 ? layers.at(1).toInt() - layers.at(0).toInt() : 1;

@@ -16,6 +16,7 @@
 #include "widgets/plots/heatmap_view.h"
 #include "widgets/window/error_dialog.h"
 #include "widgets/window/main_window.h"
+#include "widgets/window/screenshot.h"
 #include "widgets/window/theme.h"
 
 namespace lamina::studio {
@@ -75,11 +76,6 @@ void TestStudioDemo::openCalibrateSlideExport() {
              session.document()->table->table.values[static_cast<std::size_t>(layer)][0]);
   }
 
-  // The picture of the README.
-  QTest::qWait(100);
-  QVERIFY(QDir().mkpath(QStringLiteral(LAMINA_PICTURES)));
-  QVERIFY(window.grab().save(QStringLiteral(LAMINA_PICTURES "/studio.png")));
-
   auto* slider = window.findChild<BudgetSlider*>();
   slider->setValue(700);
   const std::int64_t budget = session.budget();
@@ -104,6 +100,15 @@ void TestStudioDemo::openCalibrateSlideExport() {
   QVERIFY(other.session()->plan());
   QVERIFY(other.session()->setBudget(budget).is_ok());
   QCOMPARE(other.session()->plan()->solution.configs, configs);
+
+  // The README's picture, by the same way as `lamina-studio FILE --screenshot OUT`.
+  QVERIFY(QDir().mkpath(QStringLiteral(LAMINA_PICTURES)));
+  ScreenshotOptions picture;
+  picture.input = copy;
+  picture.output = QStringLiteral(LAMINA_PICTURES "/studio.png");
+  picture.budget = QStringLiteral("14x");
+  const Status pictured = renderScreenshot(picture);
+  QVERIFY2(pictured.is_ok(), pictured.message().c_str());
 }
 
 void TestStudioDemo::cancelKeepsRowsAndResumes() {

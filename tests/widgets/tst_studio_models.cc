@@ -32,6 +32,8 @@ class TestStudioModels : public QObject {
   void refusedBudgetChangesNothing();
   void bytesKindKeepsTheRatio();
   void badFileKeepsTheDocument();
+  void badFilesOfEveryKind_data();
+  void badFilesOfEveryKind();
   void exportedPlanEqualsMakePlan();
   void automaticProjectNames();
   void texts();
@@ -268,6 +270,45 @@ void TestStudioModels::badFileKeepsTheDocument() {
   const std::string expected = read_table(toPath(bad.fileName())).status().message();
   QCOMPARE(failed.front().at(1).toString(), toQString(expected));
   QCOMPARE(changed.count(), 0);
+  QCOMPARE(session.plan(), before);
+  QCOMPARE(session.document()->displayName(), QStringLiteral("Synthetic"));
+}
+
+void TestStudioModels::badFilesOfEveryKind_data() {
+  QTest::addColumn<QString>("name");
+  QTest::addColumn<QByteArray>("bytes");
+  QFile model(QStringLiteral(LAMINA_DEMO_MODEL));
+  QVERIFY(model.open(QIODevice::ReadOnly));
+  QTest::newRow("cut off model") << QStringLiteral("cut.gguf") << model.read(2 << 20);
+  QTest::newRow("wrong magic") << QStringLiteral("noise.gguf") << QByteArray("not a model at all");
+  QTest::newRow("empty") << QStringLiteral("empty.gguf") << QByteArray();
+  QTest::newRow("pickle") << QStringLiteral("weights.bin") << QByteArray("\x80\x02}q\x00.");
+  QTest::newRow("no project") << QStringLiteral("text.lamina") << QByteArray("just text");
+  QTest::newRow("damaged project")
+      << QStringLiteral("damaged.lamina") << QByteArray("SQLite format 3\0", 16).append(2000, 'x');
+  QTest::newRow("a plan") << QStringLiteral("x.plan.json")
+                          << QByteArray("{\"format\": \"lamina-plan\", \"version\": 1}");
+  QTest::newRow("bad JSON") << QStringLiteral("bad.json") << QByteArray("{\"format\"");
+}
+
+// One line that names the file; the open document and its plan stay.
+void TestStudioModels::badFilesOfEveryKind() {
+  QFETCH(QString, name);
+  QFETCH(QByteArray, bytes);
+  QTemporaryDir dir;
+  StudioSession session(dir.filePath(QStringLiteral("projects")));
+  openAndWait(session, writeTable(dir, QStringLiteral("good.json"), syntheticTable(5)));
+  const auto before = session.plan();
+  QFile file(dir.filePath(name));
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(bytes);
+  file.close();
+  QSignalSpy failed(&session, &StudioSession::failed);
+  openAndWait(session, file.fileName());
+  QCOMPARE(failed.count(), 1);
+  const QString message = failed.front().at(1).toString();
+  QVERIFY2(message.contains(name), qPrintable(message));
+  QVERIFY(!message.contains(QLatin1Char('\n')));
   QCOMPARE(session.plan(), before);
   QCOMPARE(session.document()->displayName(), QStringLiteral("Synthetic"));
 }

@@ -44,6 +44,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   recent_->setObjectName(QStringLiteral("recentList"));
   recent_->setAccessibleName(tr("Recent files"));
   recent_->setTextElideMode(Qt::ElideMiddle);
+  recent_->setMaximumHeight(12 * (fontMetrics().height() + 6));
   recent_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 
   auto* column = new QVBoxLayout;

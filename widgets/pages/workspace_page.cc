@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -89,8 +90,9 @@ QWidget* WorkspacePage::buildPlanSide() {
   plan_table_->verticalHeader()->hide();
   plan_table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   plan_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-  plan_table_->horizontalHeader()->setSectionResizeMode(PlanTableModel::kBytes,
-                                                        QHeaderView::ResizeToContents);
+  for (const int column : {PlanTableModel::kBytes, PlanTableModel::kError}) {
+    plan_table_->horizontalHeader()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+  }
   plan_table_->horizontalHeader()->setMinimumSectionSize(40);
   plan_table_->setMinimumHeight(120);
 
@@ -101,7 +103,16 @@ QWidget* WorkspacePage::buildPlanSide() {
   table_layout->setContentsMargins(0, 0, 4, 0);
   table_layout->setSpacing(2);
   table_layout->addWidget(title);
-  table_layout->addWidget(plan_table_, 1);
+  plan_pages_ = new QStackedWidget(this);
+  auto* placeholder =
+      new QLabel(tr("The plan appears here as soon as the model is calibrated."), this);
+  placeholder->setAlignment(Qt::AlignCenter);
+  placeholder->setWordWrap(true);
+  placeholder->setMargin(16);
+  placeholder->setFrameShape(QFrame::StyledPanel);
+  plan_pages_->addWidget(placeholder);
+  plan_pages_->addWidget(plan_table_);
+  table_layout->addWidget(plan_pages_, 1);
 
   auto* summary = new SummaryPanel(this);
   connect(session_, &StudioSession::planChanged, summary, &SummaryPanel::showPlan);
@@ -184,6 +195,7 @@ void WorkspacePage::showRow(int layer) {
 
 void WorkspacePage::showPlan(const std::shared_ptr<const PlanState>& plan) {
   plan_rows_->setPlan(plan);
+  plan_pages_->setCurrentIndex(plan ? 1 : 0);
   // While a calibration runs the heatmap shows its rows, which the old plan says nothing about.
   if (session_->measuring()) return;
   cells_->setCosts(plan ? std::optional(session_->problem()->costs()) : std::nullopt);

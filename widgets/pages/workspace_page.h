@@ -10,6 +10,7 @@
 #include "widgets/models/studio_session.h"
 
 class QSplitter;
+class QStackedWidget;
 class QTableView;
 
 namespace lamina::studio {
@@ -48,6 +49,7 @@ class WorkspacePage : public QWidget {
   ModelBar* model_bar_;
   HeatmapView* heatmap_;
   QTableView* plan_table_;
+  QStackedWidget* plan_pages_;  // what to do first, or the table
   QSplitter* columns_;
   QSplitter* plan_side_;
 };

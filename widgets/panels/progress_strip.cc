@@ -19,8 +19,9 @@ QString progressText(const Progress& progress) {
   const QString unit = toQString(progress.unit);
   QStringList parts;
   if (progress.total > 0 && bytes) {
-    parts << ProgressStrip::tr("%1 of %2").arg(mbText(static_cast<double>(progress.done)),
-                                               mbText(static_cast<double>(progress.total)));
+    parts << ProgressStrip::tr("%1 of %2")
+                 .arg(mbText(static_cast<double>(progress.done)),
+                      mbText(static_cast<double>(progress.total)));
   } else if (progress.total > 0) {
     parts << ProgressStrip::tr("%1 of %2 %3").arg(progress.done).arg(progress.total).arg(unit);
   }
@@ -96,7 +97,8 @@ void ProgressStrip::report(const Progress& progress) {
     bar_->setRange(0, 0);
   }
   detail_->setText(progressText(progress));
-  detail_->setToolTip(toQString(progress.stage));
+  // A job has several stages, each counted anew.
+  bar_->setFormat(toQString(progress.stage) + QStringLiteral(" · %p %"));
 }
 
 }  // namespace lamina::studio

@@ -28,7 +28,7 @@ void HeatmapOverlay::applyDefaultAntialiasingHint(QCPPainter* painter) const {
   applyAntialiasingHint(painter, false, QCP::aeOther);
 }
 
-QRect HeatmapOverlay::clipRect() const { return plot_->axisRect()->rect().adjusted(-2, -2, 2, 2); }
+QRect HeatmapOverlay::clipRect() const { return plot_->axisRect()->rect().adjusted(-4, -4, 4, 4); }
 
 void HeatmapOverlay::draw(QCPPainter* painter) {
   if (plot_->heatmapModel().layers() == 0) return;
@@ -83,15 +83,21 @@ void HeatmapOverlay::drawChosen(QCPPainter* painter) const {
 
 void HeatmapOverlay::drawCursor(QCPPainter* painter) const {
   const Cell cursor = plot_->cursor();
-  if (!cursor.isValid()) return;
-  const QRectF cell = plot_->cellRect(cursor.layer, cursor.config);
-  const QColor color = plot_->hasFocus() ? plot_->palette().color(QPalette::Highlight)
-                                         : mutedTextColor(plot_->palette());
+  const bool focused = plot_->hasFocus();
+  if (!cursor.isValid() && !focused) return;
+  // Without a cursor the focus is shown around all cells; the first arrow key sets one.
+  const QRectF around = cursor.isValid() ? plot_->cellRect(cursor.layer, cursor.config)
+                                         : QRectF(plot_->axisRect()->rect());
+  const QColor color =
+      focused ? plot_->palette().color(QPalette::Highlight) : mutedTextColor(plot_->palette());
+  const QRectF frame = around.adjusted(-2, -2, 2, 2);
   painter->setBrush(Qt::NoBrush);
-  painter->setPen(QPen(Qt::white, 4.0));
-  painter->drawRect(cell.adjusted(-2, -2, 2, 2));
+  if (cursor.isValid()) {
+    painter->setPen(QPen(Qt::white, 4.0));
+    painter->drawRect(frame);
+  }
   painter->setPen(QPen(color, 2.0));
-  painter->drawRect(cell.adjusted(-2, -2, 2, 2));
+  painter->drawRect(frame);
 }
 
 }  // namespace lamina::studio

@@ -32,6 +32,22 @@ void fillCells(QCPColorMapData* data, const HeatmapModel& model) {
   }
 }
 
+bool movesCursor(int key) {
+  switch (key) {
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+    case Qt::Key_Home:
+    case Qt::Key_End:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // QCPColorMap puts cell centres on the ends of its range, which needs care where there is one cell.
 QCPRange cellRange(int count) { return count > 1 ? QCPRange(0, count - 1) : QCPRange(-0.5, 0.5); }
 
@@ -218,6 +234,33 @@ bool HeatmapPlot::setTicks(QCPAxis* axis, const std::vector<Tick>& ticks) {
   return true;
 }
 
+// "K16" where it fits a group of columns, else "16", else nothing.
+QStringList HeatmapPlot::kLabels(double group_pixels) const {
+  const QFontMetrics metrics(k_axis_->tickLabelFont());
+  for (const QString& prefix : {QStringLiteral("K"), QString()}) {
+    QStringList labels;
+    int widest = 0;
+    for (const int bits : model_->grid().k_bits) {
+      labels << prefix + QString::number(bits);
+      widest = std::max(widest, metrics.horizontalAdvance(labels.back()));
+    }
+    if (group_pixels >= widest + 2) return labels;
+  }
+  return {};
+}
+
+// What the bottom axis says: the bits themselves where their labels do not fit.
+QString HeatmapPlot::bitsLabel(BitLabels v_fit, bool k_fits) const {
+  if (v_fit != BitLabels::kHidden) return tr("V bits of each column, below them K bits");
+  QStringList k_bits, v_bits;
+  for (const int bits : model_->grid().k_bits) k_bits << QString::number(bits);
+  for (const int bits : model_->grid().v_bits) v_bits << QString::number(bits);
+  const QString separator = QStringLiteral(", ");
+  return k_fits ? tr("K bits; within each, V bits %1").arg(v_bits.join(separator))
+                : tr("K bits %1; within each, V bits %2")
+                      .arg(k_bits.join(separator), v_bits.join(separator));
+}
+
 // Runs after every layout, when the size of the cells is known; asks for another one where it
 // changed what the layout depends on.
 void HeatmapPlot::fitLabels() {
@@ -228,25 +271,24 @@ void HeatmapPlot::fitLabels() {
   const double cell = static_cast<double>(area.width()) / model_->configs();
   const int v_count = static_cast<int>(grid.v_bits.size());
   const int block = v_count * static_cast<int>(grid.k_bits.size());
-  const BitLabels fit = bitLabels(cell);
+  const BitLabels v_fit = bitLabels(cell);
+  const QStringList k_labels = kLabels(cell * v_count);
 
   std::vector<Tick> keep, k_bits, v_bits;
   for (int config = 0; config < grid.size(); ++config) {
     const LayerConfig recipe = grid.at(config);
     if (config % block == 0) keep.push_back({config + (block - 1) / 2.0, keepText(recipe.keep)});
-    if (config % v_count == 0) {
-      k_bits.push_back({config + (v_count - 1) / 2.0, QStringLiteral("K%1").arg(recipe.k_bits)});
+    if (config % v_count == 0 && !k_labels.isEmpty()) {
+      k_bits.push_back({config + (v_count - 1) / 2.0, k_labels.at(grid.k_i(config))});
     }
-    if (fit != BitLabels::kHidden)
-      v_bits.push_back({double(config), QString::number(recipe.v_bits)});
+    if (v_fit != BitLabels::kHidden) {
+      v_bits.push_back({static_cast<double>(config), QString::number(recipe.v_bits)});
+    }
   }
-  QStringList order;
-  for (const int bits : grid.v_bits) order << QString::number(bits);
   bool changed = setTicks(xAxis2, keep) | setTicks(k_axis_, k_bits) | setTicks(xAxis, v_bits) |
                  setTicks(yAxis, indexTicks(model_->layers(), area.height(), metrics.height() + 1));
-  const double rotation = fit == BitLabels::kRotated ? -90 : 0;
-  const QString label =
-      tr("V bits (each column: %1), below them K bits").arg(order.join(QStringLiteral(", ")));
+  const QString label = bitsLabel(v_fit, !k_labels.isEmpty());
+  const double rotation = v_fit == BitLabels::kRotated ? -90 : 0;
   changed |= xAxis->tickLabelRotation() != rotation || k_axis_->label() != label;
   xAxis->setTickLabelRotation(rotation);
   k_axis_->setLabel(label);
@@ -304,7 +346,12 @@ bool HeatmapPlot::event(QEvent* event) {
 
 void HeatmapPlot::keyPressEvent(QKeyEvent* event) {
   const bool control = event->modifiers().testFlag(Qt::ControlModifier);
-  Cell next = cursor_.isValid() ? cursor_ : Cell{0, 0};
+  if (!cursor_.isValid() && model_->layers() > 0 && movesCursor(event->key())) {
+    setCursor({0, 0});
+    event->accept();
+    return;
+  }
+  Cell next = cursor_;
   const int block = std::max(1, model_->configs() / std::max(1, int(model_->grid().keep.size())));
   switch (event->key()) {
     case Qt::Key_Left:
@@ -348,10 +395,6 @@ void HeatmapPlot::mousePressEvent(QMouseEvent* event) {
 
 void HeatmapPlot::focusInEvent(QFocusEvent* event) {
   QCustomPlot::focusInEvent(event);
-  const bool by_key = event->reason() == Qt::TabFocusReason ||
-                      event->reason() == Qt::BacktabFocusReason ||
-                      event->reason() == Qt::ShortcutFocusReason;
-  if (!cursor_.isValid() && by_key) setCursor({0, 0});
   replotSoon();
 }
 

@@ -76,6 +76,8 @@ class HeatmapPlot : public QCustomPlot {
   void fitLabels();
   void fitColorBar();
   BitLabels bitLabels(double cell_pixels) const;
+  QStringList kLabels(double group_pixels) const;
+  QString bitsLabel(BitLabels v_fit, bool k_fits) const;
   bool setTicks(QCPAxis* axis, const std::vector<Tick>& ticks);
   void announceCursor();
 

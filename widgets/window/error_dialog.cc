@@ -40,6 +40,9 @@ ErrorDialog::ErrorDialog(const QString& title, const QString& message, QWidget* 
           [this] { QGuiApplication::clipboard()->setText(message_); });
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
 
+  buttons->button(QDialogButtonBox::Close)->setDefault(true);
+  buttons->button(QDialogButtonBox::Close)->setFocus();
+
   auto* words = new QVBoxLayout;
   words->addWidget(heading);
   words->addWidget(text, 1);
