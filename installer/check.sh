@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything with warnings as errors and runs every test.
-#   installer/check.sh            engine, command line, studio and their tests; then the engine without Qt
-#   installer/check.sh --full     also address and undefined-behaviour sanitizers and short fuzz runs
+#   installer/check.sh            the engine without Qt, then everything with its tests
+#   installer/check.sh --full     also address and undefined-behaviour sanitizers, fuzz runs, clang-tidy
 set -euo pipefail
 cd "$(dirname "$0")/.."
 full=0
@@ -16,7 +16,7 @@ done
 started=$SECONDS
 say() { printf '\n== [%d s] %s\n' $((SECONDS - started)) "$*"; }
 
-installer/setup.sh
+if [ "$full" = 1 ]; then installer/setup.sh --full; else installer/setup.sh; fi
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
 
@@ -31,12 +31,18 @@ if [ "$full" = 1 ]; then
   cmake --preset asan
   cmake --build --preset asan -j "$jobs"
   ctest --preset asan
+  say "Fuzz targets"
   installer/fuzz.sh 120
 fi
 
 say "Building everything with its tests"
 cmake --preset dev
 cmake --build --preset dev -j "$jobs"
+if [ "$full" = 1 ]; then
+  say "clang-tidy"
+  git ls-files 'app/cli/*.cc' 'engine/*.cc' 'kernels/*.cc' |
+    xargs -P "$jobs" -n 4 clang-tidy -p build/dev --quiet
+fi
 say "Running the tests"
 ctest --preset dev
 say "Done"

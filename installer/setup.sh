@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Lamina needs on Debian 12: packages by apt, LibTorch and the demo model into .venv/.
 # Re-runnable; does nothing where everything is there. Works as root or with sudo.
-#   installer/setup.sh [--engine-only]     --engine-only leaves Qt and QCustomPlot out
+#   installer/setup.sh [--engine-only | --full]
+#     --engine-only   leaves Qt and QCustomPlot out
+#     --full          adds clang and clang-tidy for the fuzz targets and the static checks
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +15,9 @@ packages=(build-essential cmake ninja-build ccache pkg-config ca-certificates
   python3 python3-venv python3-jsonschema
   nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev libsqlitecpp-dev libsqlite3-dev libssl-dev)
 if [ "${1:-}" != "--engine-only" ]; then
-  packages+=(qt6-base-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core xvfb xauth)
+  packages+=(qt6-base-dev libqcustomplot-dev librapidcheck-dev fonts-dejavu-core)
 fi
+if [ "${1:-}" = "--full" ]; then packages+=(clang clang-tidy); fi
 
 say() { printf '\n== %s\n' "$*"; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <stop_token>
 
 #include "app/cli/common.h"
 #include "engine/base/file.h"
@@ -33,6 +34,13 @@ std::string per_layer(const std::vector<LayerGeometry>& layers,
   return out;
 }
 
+// At most the largest int64, whatever a damaged header claims.
+std::int64_t full_context_bytes(const ModelConfig& config) {
+  const double bytes = static_cast<double>(config.kv_bytes_per_token()) *
+                       static_cast<double>(std::max<std::int64_t>(config.context_length, 0));
+  return bytes < 9.2e18 ? config.kv_bytes_per_token() * config.context_length : INT64_MAX;
+}
+
 std::string info_text(const Checkpoint& checkpoint, const std::string& fingerprint) {
   const ModelConfig& c = checkpoint.config();
   std::uint64_t bytes = 0;
@@ -54,7 +62,7 @@ std::string info_text(const Checkpoint& checkpoint, const std::string& fingerpri
   };
   std::string out;
   auto line = [&out](std::string_view name, const std::string& value) {
-    out += fmt::format("{:<18} {}\n", name, value);
+    out += fmt::format("{:<18} {}\n", name, printable(value));
   };
   line("model", c.name);
   line("file", fmt::format("{} ({}{})", checkpoint.path().string(), checkpoint.format(),
@@ -72,10 +80,8 @@ std::string info_text(const Checkpoint& checkpoint, const std::string& fingerpri
   line("context", fmt::format("{} tokens", c.context_length));
   line("parameters", fmt::format("{:.1f} million, {} ({})", static_cast<double>(parameters) / 1e6,
                                  format_mb(static_cast<std::int64_t>(bytes)), type_list));
-  line(
-      "KV cache",
-      fmt::format("{} B per token in 16 bit; {} at the full context", c.kv_bytes_per_token(),
-                  format_mb(c.kv_bytes_per_token() * std::max<std::int64_t>(c.context_length, 0))));
+  line("KV cache", fmt::format("{} B per token in 16 bit; {} at the full context",
+                               c.kv_bytes_per_token(), format_mb(full_context_bytes(c))));
   line("fingerprint", fingerprint.empty() ? "not computed" : fingerprint);
   return out;
 }
@@ -106,7 +112,7 @@ void add_tokenize(CLI::App& app, Invocation& inv) {
   auto* command = app.add_subcommand("tokenize", "Token ids of a text (no BOS is added)");
   struct Options {
     std::string model, text, file;
-    bool special = false;
+    bool special = false, from_file = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("model", o->model, "GGUF file or Hugging Face folder")->required();
@@ -115,10 +121,11 @@ void add_tokenize(CLI::App& app, Invocation& inv) {
   source->add_option("--file", o->file, "A file with the text");
   source->require_option(1);
   command->add_flag("--special", o->special, "Read control tokens written in the text as such");
-  command->callback([&inv, o] {
+  command->callback([&inv, o, source] {
+    o->from_file = source->count("--file") > 0;
     inv.run = [&inv, o]() -> Status {
       std::string text = o->text;
-      if (!o->file.empty()) {
+      if (o->from_file) {
         LAMINA_ASSIGN_OR_RETURN(text, read_text_file(o->file));
       }
       LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o->model));
@@ -178,6 +185,7 @@ struct GenerateCommand {
   std::string model, prompt, ids, weights = "float32";
   GenerateOptions options;
   bool special = false;
+  bool has_ids = false;
 };
 
 double median(std::vector<double> values) {
@@ -213,11 +221,12 @@ Status run_generate(const Invocation& inv, GenerateCommand& o) {
   }
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(o.model, inv.context));
   std::vector<std::int32_t> ids;
-  if (!o.ids.empty()) {
+  if (o.has_ids) {
     LAMINA_ASSIGN_OR_RETURN(ids, parse_ids(o.ids));
   } else {
     if (!model->tokenizer()) return model->tokenizer_status();
     LAMINA_ASSIGN_OR_RETURN(ids, model->tokenizer()->encode(o.prompt, o.special));
+    if (ids.empty()) return empty_prompt();
     if (model->config().add_bos && model->config().bos_id >= 0) {
       ids.insert(ids.begin(), model->config().bos_id);
     }
@@ -227,22 +236,28 @@ Status run_generate(const Invocation& inv, GenerateCommand& o) {
   if (stream) {
     finish_progress();
     if (!o.prompt.empty()) LAMINA_RETURN_IF_ERROR(print_text(o.prompt));
+  }
+  // Stops with the user's signal or when the text can no longer be written.
+  std::stop_source stop;
+  std::stop_callback forward_stop(inv.context.stop, [&stop] { stop.request_stop(); });
+  JobContext context = inv.context;
+  context.stop = stop.get_token();
+  if (stream) {
+    context.on_progress = nullptr;  // the text itself is the progress
     o.options.on_token = [&](std::int32_t id, const std::string& text) {
-      bool words = model->tokenizer() != nullptr;
-      Status printed = print_text(words ? text : fmt::format("{} ", id));
-      if (!printed.is_ok()) output = printed;
+      output = print_text(model->tokenizer() ? text : fmt::format("{} ", id));
+      if (!output.is_ok()) stop.request_stop();
     };
   }
-  JobContext context = inv.context;
-  if (stream) context.on_progress = nullptr;  // the text itself is the progress
-  LAMINA_ASSIGN_OR_RETURN(auto result, generate(*model, ids, o.options, context));
+  auto generated = generate(*model, ids, o.options, context);
   LAMINA_RETURN_IF_ERROR(output);
+  LAMINA_ASSIGN_OR_RETURN(auto result, std::move(generated));
   if (inv.common.json) return print_json(generate_json(result));
   LAMINA_RETURN_IF_ERROR(print_text("\n"));
   fmt::print(
       stderr,
-      "{} tokens; prefill {:.0f} tokens/s; decode {:.1f} ms per token (median); cache {} held, {} "
-      "in 16 bit\n",
+      "{} tokens; prefill {:.0f} tokens/s; decode {:.1f} ms per token (median); cache {} held in "
+      "float32, {} in 16 bit (actual bytes)\n",
       result.ids.size(), result.prefill_tokens_per_s, median(result.decode_ms),
       format_mb(result.cache_bytes), format_mb(result.cache_full_bytes));
   return Status::ok();
@@ -269,8 +284,12 @@ void add_generate(CLI::App& app, Invocation& inv) {
       ->check(CLI::Range(0, 1 << 30));
   command->add_option("--top-p", sampling.top_p, "Sample among the likeliest that add up to p")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--seed", sampling.seed, "Seed of the sampling");
-  command->callback([&inv, o] { inv.run = [&inv, o] { return run_generate(inv, *o); }; });
+  command->add_option("--seed", sampling.seed, "Seed of the sampling, 0 to 2^63 - 1")
+      ->check(CLI::Range(std::int64_t{0}, INT64_MAX));
+  command->callback([&inv, o, source] {
+    o->has_ids = source->count("--ids") > 0;
+    inv.run = [&inv, o] { return run_generate(inv, *o); };
+  });
 }
 
 }  // namespace

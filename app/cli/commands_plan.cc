@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -22,6 +23,7 @@ namespace {
 
 struct CalibrateCommand {
   std::string model, project, table_out, ids, text_file, stats_ids, quantizer, survivors = "shared";
+  bool has_ids = false, has_stats_ids = false, has_table_out = false;
   CalibrationOptions options;
 };
 
@@ -65,16 +67,20 @@ Result<QuantizerNames> parse_quantizer(const std::string& text) {
 
 // Fills the probe's ids and the statistics' ids from the command's options.
 Status take_ids(const Model& model, CalibrateCommand& o) {
-  if (!o.ids.empty()) {
+  if (o.has_ids) {
     LAMINA_ASSIGN_OR_RETURN(o.options.ids, parse_ids(o.ids));
   } else if (!o.text_file.empty()) {
     if (!model.tokenizer()) return model.tokenizer_status();
     LAMINA_ASSIGN_OR_RETURN(std::string text, read_text_file(o.text_file));
     LAMINA_ASSIGN_OR_RETURN(o.options.ids, model.tokenizer()->encode(text, false));
   }
-  if (!o.stats_ids.empty()) {
+  if (o.has_stats_ids) {
     LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids(o.stats_ids));
   }
+  // An empty list in the options would ask for the built-in text.
+  const bool own_text = o.has_ids || !o.text_file.empty();
+  if (own_text && o.options.ids.empty()) return empty_prompt();
+  if (o.has_stats_ids && o.options.statistics_ids.empty()) return empty_prompt();
   return Status::ok();
 }
 
@@ -87,11 +93,23 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
     return Status::usage("survivor sets per KV head are not available yet", "--survivors",
                          "use shared");
   }
+  if (o.has_table_out) {
+    LAMINA_RETURN_IF_ERROR(check_output("--table-out", o.table_out, {o.project, o.model}));
+  }
   LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o.model));
-  LAMINA_ASSIGN_OR_RETURN(auto project, Project::open_or_create(o.project));
+  // A project that exists is opened before the long work, a new one only when its table can begin.
+  std::unique_ptr<Project> project;
+  std::error_code error;
+  if (std::filesystem::exists(o.project, error)) {
+    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project));
+  }
   LAMINA_ASSIGN_OR_RETURN(ModelId id, checkpoint->model_id(inv.context));
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(checkpoint, inv.context));
   LAMINA_RETURN_IF_ERROR(take_ids(*model, o));
+  LAMINA_RETURN_IF_ERROR(prepare_calibration(*model, o.options));
+  if (!project) {
+    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project));
+  }
   LAMINA_ASSIGN_OR_RETURN(auto job,
                           calibrate_into_project(*model, id, o.options, *project, inv.context));
   if (!o.table_out.empty()) LAMINA_RETURN_IF_ERROR(write_table(job.table, o.table_out));
@@ -134,7 +152,12 @@ void add_calibrate(CLI::App& app, Invocation& inv) {
                    "Tokens the cache is sized for; default the model's context")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_option("--table-out", o->table_out, "Also write the table as JSON");
-  command->callback([&inv, o] { inv.run = [&inv, o] { return run_calibrate(inv, *o); }; });
+  command->callback([&inv, o, command] {
+    o->has_ids = command->count("--ids") > 0;
+    o->has_stats_ids = command->count("--stats-ids") > 0;
+    o->has_table_out = command->count("--table-out") > 0;
+    inv.run = [&inv, o] { return run_calibrate(inv, *o); };
+  });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -144,6 +167,7 @@ struct SolveCommand {
   std::string project, table, budget, method = "greedy", objective = "S", bytes = "actual",
                                       plan_out;
   std::int64_t t_cache = 0;
+  bool has_plan_out = false;
 };
 
 Result<SensitivityTable> load_table(const std::string& project_path,
@@ -202,6 +226,9 @@ Status run_solve(const Invocation& inv, const SolveCommand& o) {
     return Status::usage(fmt::format("unknown objective '{}'", o.objective), "--objective",
                          "use S");
   }
+  if (o.has_plan_out) {
+    LAMINA_RETURN_IF_ERROR(check_output("--plan-out", o.plan_out, {o.project, o.table}));
+  }
   LAMINA_ASSIGN_OR_RETURN(SensitivityTable table, load_table(o.project, o.table));
   std::string table_hash = table_sha256(table);
   LAMINA_ASSIGN_OR_RETURN(Problem problem, Problem::make(table, kind, o.t_cache));
@@ -244,7 +271,10 @@ void add_solve(CLI::App& app, Invocation& inv) {
   command->add_option("--objective", o->objective, "S (default)");
   command->add_option("--bytes", o->bytes, "actual (default) or nominal");
   command->add_option("--plan-out", o->plan_out, "Write the plan as JSON");
-  command->callback([&inv, o] { inv.run = [&inv, o] { return run_solve(inv, *o); }; });
+  command->callback([&inv, o, command] {
+    o->has_plan_out = command->count("--plan-out") > 0;
+    inv.run = [&inv, o] { return run_solve(inv, *o); };
+  });
 }
 
 }  // namespace

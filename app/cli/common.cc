@@ -7,6 +7,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 namespace lamina::cli {
@@ -86,6 +88,35 @@ Result<std::vector<std::int32_t>> parse_ids(const std::string& text) {
     at = next < end ? next + 1 : next;
   }
   return ids;
+}
+
+Status check_output(const std::string& option, const std::string& path,
+                    const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (path.empty()) return Status::usage("the file name is empty", option, "name a file");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) {
+    return Status::runtime("the output's folder does not exist", path, "create it first");
+  }
+  if (!fs::is_regular_file(path, error)) return Status::ok();
+  for (const std::string& input : inputs) {
+    if (!input.empty() && fs::equivalent(path, input, error)) {
+      return Status::usage("the output would replace an input", option + " " + path,
+                           "name another file");
+    }
+  }
+  std::ifstream old(path, std::ios::binary);
+  const int first = old.get();
+  if (first != std::ifstream::traits_type::eof() && first != '{') {
+    return Status::usage("the output would replace a file that is no JSON document",
+                         option + " " + path, "name another file, or remove this one");
+  }
+  return Status::ok();
+}
+
+Status empty_prompt() {
+  return Status::bad_input("the prompt is empty", "", "give at least one token");
 }
 
 Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path) {

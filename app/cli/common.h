@@ -38,9 +38,17 @@ void add_plan_commands(CLI::App& app, Invocation& invocation);  // calibrate, so
 // "1,2,3" or "@FILE" (a JSON list). Errors: kUsage for the text form, kBadInput for the file.
 Result<std::vector<std::int32_t>> parse_ids(const std::string& text);
 
+// The refusal of a prompt without tokens.
+Status empty_prompt();
+
 // A checkpoint whose weights are all there. Errors: those of Checkpoint::open(), kBadInput for a
 // file that is cut short.
 Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path);
+
+// Checked before long work: the folder of an output file exists, the file is none of the inputs,
+// and replacing it would lose nothing but another JSON document. Errors: kUsage, kRuntime.
+Status check_output(const std::string& option, const std::string& path,
+                    const std::vector<std::string>& inputs);
 
 // Exactly one JSON document and a line end on standard output. Errors: kRuntime when it cannot be
 // written (closed pipe, full disk).

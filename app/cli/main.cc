@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/cli/common.h"
+#include "engine/base/file.h"
 
 namespace {
 
@@ -58,6 +59,11 @@ Status check_common(const lamina::cli::CommonOptions& common) {
   return Status::ok();
 }
 
+bool is_command(const CLI::App& app, const std::string& name) {
+  return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; })
+              .empty();
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Lamina: which layer of a language model gets which KV-cache compression"};
   app.name("lamina");
@@ -73,6 +79,10 @@ int run(int argc, char** argv) {
   lamina::cli::add_plan_commands(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
 
+  if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
+    return report(
+        Status::usage(fmt::format("unknown command '{}'", argv[1]), "", "run lamina --help"));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -94,6 +104,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   block_signals();
+  lamina::end_on_lost_mapping("lamina");
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

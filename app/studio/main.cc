@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/file.h"
 #include "engine/base/status.h"
 #include "widgets/models/text.h"
 #include "widgets/window/main_window.h"
@@ -83,6 +84,7 @@ int runWindow(QApplication& application, const QString& input) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lamina::end_on_lost_mapping("lamina-studio");
   QCoreApplication::setApplicationName(QStringLiteral("lamina-studio"));
   QCoreApplication::setOrganizationName(QStringLiteral("lamina"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LAMINA_VERSION));

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <system_error>
 
@@ -91,7 +92,24 @@ int open_temporary(const std::filesystem::path& folder, std::filesystem::path& n
   return -1;
 }
 
+const char* lost_mapping_program = "";
+
+// Only async-signal-safe calls.
+void on_lost_mapping(int) {
+  for (const char* part : {lost_mapping_program,
+                           ": error: a file that is being read was cut short by another program: "
+                           "restore it and try again\n"}) {
+    [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, part, std::strlen(part));
+  }
+  ::_exit(static_cast<int>(ErrorKind::kRuntime));
+}
+
 }  // namespace
+
+void end_on_lost_mapping(const char* program) {
+  lost_mapping_program = program;
+  std::signal(SIGBUS, on_lost_mapping);
+}
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
   std::size_t size = 0;

@@ -34,6 +34,11 @@ class MappedFile {
   std::filesystem::path path_;
 };
 
+// Ends the program with exit code 4 and one line on standard error, instead of a crash without a
+// word, when a mapped file is cut short by somebody else while it is read (SIGBUS). For the mains;
+// `program` must outlive the process.
+void end_on_lost_mapping(const char* program);
+
 // The text of a regular file of at most max_bytes. Errors: kBadInput.
 Result<std::string> read_text_file(const std::filesystem::path& path,
                                    std::size_t max_bytes = std::size_t{256} << 20);

@@ -47,6 +47,12 @@ void append_printable(std::string& out, std::string_view text) {
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  std::string out;
+  append_printable(out, text);
+  return out;
+}
+
 std::string Status::message() const {
   std::string out;
   append_printable(out, what_);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -20,6 +21,10 @@ enum class ErrorKind : int {
   kRuntime = 4,     // the machine failed: disk, memory, device
   kCancelled = 130  // somebody asked us to stop
 };
+
+// Text from a file, safe to show: control characters, direction marks and bytes that are not UTF-8
+// become \xNN.
+std::string printable(std::string_view text);
 
 class [[nodiscard]] Status {
  public:

@@ -7,13 +7,15 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/quantize.h"
+
 namespace lamina {
 namespace {
 
 using Byte = std::uint8_t;
 
 float read_half(const Byte* p) {
-  return half_to_float(static_cast<std::uint16_t>(p[0] | p[1] << 8));
+  return kernels::float_from_half(static_cast<std::uint16_t>(p[0] | p[1] << 8));
 }
 
 std::uint32_t read_u32(const Byte* p) {
@@ -211,17 +213,6 @@ RunFunction run_function(Encoding encoding) {
 
 }  // namespace
 
-float half_to_float(std::uint16_t bits) {
-  std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
-  std::uint32_t exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-  if (exponent == 0) {
-    float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
 float bfloat16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
@@ -250,22 +241,6 @@ bool dequantize(const TensorType& type, std::span<const std::byte> data, std::sp
   for (std::int64_t part = 1; part < parts; ++part) pool.emplace_back(work, part);
   work(0);
   return true;
-}
-
-std::size_t find_not_finite(std::span<const float> values) {
-  constexpr std::uint32_t kExponent = 0x7f800000u;
-  constexpr std::size_t kChunk = 4096;
-  for (std::size_t begin = 0; begin < values.size(); begin += kChunk) {
-    std::size_t end = std::min(values.size(), begin + kChunk);
-    bool found = false;  // the whole chunk is looked at: that loop is vectorised
-    for (std::size_t i = begin; i < end; ++i) {
-      found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
-    }
-    for (std::size_t i = begin; found && i < end; ++i) {
-      if ((std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent) return i;
-    }
-  }
-  return values.size();
 }
 
 }  // namespace lamina

@@ -11,7 +11,6 @@
 
 namespace lamina {
 
-float half_to_float(std::uint16_t bits);
 float bfloat16_to_float(std::uint16_t bits);
 
 // Values of whole blocks: out.size() must be a multiple of the type's block and `data` hold exactly
@@ -19,8 +18,5 @@ float bfloat16_to_float(std::uint16_t bits);
 // opaque or the sizes disagree; nothing is written then.
 bool dequantize(const TensorType& type, std::span<const std::byte> data, std::span<float> out,
                 int threads = 0);
-
-// The index of the first NaN or infinity, or values.size().
-std::size_t find_not_finite(std::span<const float> values);
 
 }  // namespace lamina

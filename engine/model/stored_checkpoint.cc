@@ -5,13 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <system_error>
 
+#include "engine/base/integer.h"
 #include "engine/base/sha256.h"
 #include "engine/model/dequant.h"
 #include "engine/model/info.h"
 #include "engine/model/support.h"
+#include "kernels/quantize.h"
 
 namespace lamina {
 namespace {
@@ -63,7 +66,16 @@ Result<std::shared_ptr<const Checkpoint>> StoredCheckpoint::make(Parts parts) {
   std::sort(p.tensors.begin(), p.tensors.end(),
             [](const StoredTensor& a, const StoredTensor& b) { return a.info.name < b.info.name; });
   checkpoint->infos_.reserve(p.tensors.size());
-  for (const StoredTensor& tensor : p.tensors) checkpoint->infos_.push_back(tensor.info);
+  Int128 elements = 0, bytes = 0;
+  for (const StoredTensor& tensor : p.tensors) {
+    checkpoint->infos_.push_back(tensor.info);
+    elements += tensor.info.elements;
+    bytes += tensor.info.bytes;
+  }
+  if (!narrow(elements) || !narrow(bytes)) {
+    return Status::bad_input("the tensors' sizes exceed 64-bit integers", p.path.string(),
+                             "the file is damaged");
+  }
   if (p.config.name.empty()) p.config.name = p.path.stem().string();
   LAMINA_RETURN_IF_ERROR(checkpoint->map_roles());
   LAMINA_RETURN_IF_ERROR(finish_config(p.config, p.path.string()));
@@ -132,10 +144,12 @@ Result<std::vector<float>> StoredCheckpoint::values(const StoredTensor& tensor) 
       return Status::bad_input("the tensor's size does not fit its type", where,
                                "the file is damaged");
     }
-    if (std::size_t at = find_not_finite(out); at != out.size()) {
-      return Status::bad_input(
-          fmt::format("value {} is {}", at, out[at] != out[at] ? "NaN" : "infinite"), where,
-          "the weights are damaged; fetch the model again");
+    const std::int64_t at =
+        kernels::find_non_finite(out.data(), static_cast<std::int64_t>(out.size()));
+    if (at >= 0) {
+      const bool nan = std::isnan(out[static_cast<std::size_t>(at)]);
+      return Status::bad_input(fmt::format("value {} is {}", at, nan ? "NaN" : "infinite"), where,
+                               "the weights are damaged; fetch the model again");
     }
     return out;
   } catch (const std::bad_alloc&) {

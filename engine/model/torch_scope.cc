@@ -13,8 +13,6 @@
 namespace lamina {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 // MemAvailable of /proc/meminfo in bytes.
 std::optional<double> available_memory() {
   std::ifstream file("/proc/meminfo");
@@ -30,9 +28,9 @@ std::optional<double> available_memory() {
 }  // namespace
 
 int use_threads(const JobContext& context) {
-  int threads = context.threads;
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  threads = std::min(threads, kMaxThreads);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  // More threads than cores only wait for each other.
+  const int threads = context.threads > 0 ? std::min(context.threads, cores) : cores;
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
   return threads;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
 #include "engine/base/integer.h"
@@ -98,6 +99,14 @@ Result<Method> parse_method(std::string_view text) {
 
 Result<Problem> Problem::make(const SensitivityTable& table, BytesKind kind, std::int64_t t_cache) {
   LAMINA_RETURN_IF_ERROR(table.validate("sensitivity table"));
+  double worst = 0;
+  for (const std::vector<double>& row : table.values) {
+    worst += *std::max_element(row.begin(), row.end());
+  }
+  if (!std::isfinite(worst)) {
+    return Status::bad_input("the sensitivities are too large to add up", "sensitivity table",
+                             "the table is damaged; calibrate again");
+  }
   Problem problem;
   problem.table_ = table;
   if (t_cache != 0) problem.table_.geometry.t_cache = t_cache;

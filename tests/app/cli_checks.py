@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 LAMINA, MODEL, DATA = sys.argv[1:4]
@@ -63,7 +62,8 @@ class Model(Case):
         self.assertEqual(info["head_dim"], [64] * 30)
         self.assertEqual(info["kv_bytes_per_token"], 30 * 3 * 64 * 2 * 2)
         self.assertTrue(info["complete"])
-        self.assertRegex(info["fingerprint"], "^[0-9a-f]{64}$")
+        # Frozen: projects, tables and plans name their checkpoint by it.
+        self.assertEqual(info["fingerprint"], "5376cd145f1d4d55864c7d39e382ef8307486a52c3a29cb5b71169e77de44689")
         self.assertIsNone(self.json("info", MODEL, "--no-fingerprint")["fingerprint"])
 
     def test_tokenize(self):
@@ -101,6 +101,8 @@ class Model(Case):
         self.refused(3, "forward", MODEL, "--ids", "1,49152", says="49152")
         self.refused(3, "forward", MODEL, "--ids", "-1", says="-1")
         self.refused(3, "generate", MODEL, "--prompt", "", "--max-new", 1, says="empty")
+        self.refused(3, "generate", MODEL, "--ids", "", "--max-new", 1, says="empty")
+        self.refused(3, "forward", MODEL, "--ids", "", says="empty")
         with open(self.path("long.json"), "w", encoding="utf-8") as file:
             json.dump([1] * 9000, file)
         self.refused(3, "forward", MODEL, "--ids", "@" + self.path("long.json"), says=["9000", "8192"])
@@ -110,6 +112,7 @@ class Model(Case):
         self.refused(2, "forward", MODEL, "--ids", "1,two")
         self.refused(2, "generate", MODEL, "--prompt", "x", "--max-new", 0)
         self.refused(2, "generate", MODEL, "--max-new", 1)
+        self.refused(2, "generate", MODEL, "--prompt", "x", "--max-new", 1, "--seed", "-1")
         self.refused(4, "forward", MODEL, "--ids", "1", "--device", "cuda", says="CUDA")
         self.refused(2, "forward", MODEL, "--ids", "1", "--device", "abacus")
 
@@ -129,6 +132,17 @@ class Model(Case):
                           ["calibrate", half, "--project", self.path("half.lamina")]):
             self.refused(3, *arguments, says="half.gguf")
         self.assertFalse(os.path.exists(self.path("half.lamina")))
+
+    def test_file_cut_short_while_it_is_read(self):
+        copy = self.path("shrinking.gguf")
+        shutil.copy(MODEL, copy)
+        process = subprocess.Popen([LAMINA, "generate", copy, "--prompt", "a", "--max-new", "2", "--threads", "1"],
+                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        process.stderr.readline()  # "loading tensors 0/272"
+        os.truncate(copy, 1 << 16)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 4, errors)
+        self.assertIn("lamina: error: a file that is being read was cut short", errors)
 
     def test_bad_files(self):
         with open(MODEL, "rb") as file:
@@ -207,6 +221,24 @@ class Plan(Case):
         self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", self.path("no/such/folder/p.json"))
         self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", "/dev/full", says="/dev/full")
 
+    def test_outputs_replace_nothing_else(self):
+        _, table = self.seed_table()
+        path = self.write("seed.json", table)
+        with open(self.path("weights"), "wb") as file:
+            file.write(b"GGUF weights")
+        for output in (path, self.path("weights"), ""):
+            self.refused(2, "solve", "--table", path, "--budget", "14x", "--plan-out", output, says="--plan-out")
+        with open(self.path("weights"), "rb") as file:
+            self.assertEqual(file.read(), b"GGUF weights")
+        plan = self.path("again.json")
+        for _ in range(2):
+            self.json("solve", "--table", path, "--budget", "14x", "--plan-out", plan)
+
+    def test_sums_beyond_doubles(self):
+        _, table = self.seed_table()
+        table["values"] = [[1.7e308] * 54 for _ in table["values"]]
+        self.refused(3, "solve", "--table", self.write("huge.json", table), "--budget", "14x")
+
     def test_calibrate_solve_export(self):
         prompt = oracle("smol_prompt27_S.json")
         ids = ",".join(map(str, prompt["ids"]))
@@ -239,7 +271,10 @@ class Plan(Case):
         for option, value in (("--quantizer", "magic"), ("--quantizer", "q=asym-g32"), ("--scorer", "luck"),
                               ("--probe", "guess"), ("--survivors", "per_head")):
             self.refused(2, "calibrate", MODEL, "--project", self.path("usage.lamina"), option, value)
-        self.refused(3, "calibrate", MODEL, "--project", self.path("usage.lamina"), "--ids", "1,99999", says="99999")
+        for option, value, says in (("--ids", "1,99999", "99999"), ("--ids", "", "empty"),
+                                    ("--stats-ids", "", "empty")):
+            self.refused(3, "calibrate", MODEL, "--project", self.path("usage.lamina"), option, value, says=says)
+        self.assertFalse(os.path.exists(self.path("usage.lamina")))
         self.refused(4, "calibrate", MODEL, "--project", self.path("no/such/folder/x.lamina"))
 
     def test_not_a_project(self):
@@ -256,10 +291,8 @@ class Plan(Case):
             if line.startswith("calibrating"):
                 break
         process.send_signal(signal.SIGINT)
-        sent = time.monotonic()
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)
-        self.assertLess(time.monotonic() - sent, 5)
         self.assertEqual(self.json(*arguments[1:])["layers"], 30)
 
 
@@ -268,7 +301,7 @@ class Usage(Case):
         self.assertEqual(run("--version").returncode, 0)
         self.assertIn("calibrate", run("--help").stdout)
         self.refused(2)
-        self.refused(2, "dance")
+        self.refused(2, "dance", says="dance")
         self.refused(2, "info")
         self.refused(2, "info", MODEL, "--frobnicate")
 

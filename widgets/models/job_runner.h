@@ -60,7 +60,6 @@ class JobRunner : public QObject {
 
   bool isRunning() const { return current_ != 0; }
   bool isStopping() const { return isRunning() && stop_.stop_requested(); }
-  JobId current() const { return current_; }
   const QString& title() const { return title_; }
 
  public slots:

@@ -93,7 +93,6 @@ class StudioSession : public QObject {
  private:
   void adopt(Document document);
   void adoptTable(TableData table);
-  Status makeProblem(BytesKind kind, std::unique_ptr<const Problem>& problem) const;
   Result<std::shared_ptr<const PlanState>> solve(const Problem& problem, std::int64_t budget) const;
   void solveDefault();
   void report(const QString& title, const Status& status);

@@ -8,6 +8,7 @@
 
 #include "engine/base/json.h"
 #include "engine/model/dequant.h"
+#include "kernels/quantize.h"
 
 using namespace lamina;
 
@@ -94,20 +95,9 @@ class TestDequant : public QObject {
     QCOMPARE(out[0], 5.0f);
   }
 
-  void not_finite_is_found() {
-    std::vector<float> values(10000, 1.0f);
-    QCOMPARE(find_not_finite(values), values.size());
-    values[9999] = std::numeric_limits<float>::quiet_NaN();
-    QCOMPARE(find_not_finite(values), std::size_t{9999});
-    values[4097] = -std::numeric_limits<float>::infinity();
-    QCOMPARE(find_not_finite(values), std::size_t{4097});
-    values[4096] = std::numeric_limits<float>::max();
-    QCOMPARE(find_not_finite(values), std::size_t{4097});
-  }
-
   void half_precision_covers_all_bits() {
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
-      float value = half_to_float(static_cast<std::uint16_t>(bits));
+      float value = lamina::kernels::float_from_half(static_cast<std::uint16_t>(bits));
       int exponent = static_cast<int>(bits >> 10 & 31);
       double mantissa = (bits & 1023) / 1024.0;
       double expected =
