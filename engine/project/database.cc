@@ -167,7 +167,8 @@ Result<SQLite::Database> open_checked(const std::filesystem::path& path,
   return guarded(where, [&]() -> Result<SQLite::Database> {
     LAMINA_RETURN_IF_ERROR(check_regular(path));
     SQLite::Database db = connect(path);
-    if (pragma_int(db, "page_count") == 0) {
+    std::error_code error;
+    if (pragma_int(db, "page_count") == 0 && std::filesystem::file_size(path, error) == 0) {
       // A creation that was killed: its journal has just been rolled back to nothing.
       LAMINA_RETURN_IF_ERROR(set_durability(db, where));
       LAMINA_RETURN_IF_ERROR(migrate(db, migrations, where));
