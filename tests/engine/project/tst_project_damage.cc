@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A damaged project gives an error or its true content, never a crash and never a wrong number.
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
@@ -153,6 +155,27 @@ class TestProjectDamage : public QObject {
       read_damaged(golden_.substr(0, size), outcome, "cut at " + std::to_string(size));
       QCOMPARE(outcome.errors, before + 1);
     }
+  }
+
+  // What a creation leaves that is killed after its first pages were written: they and the journal
+  // that takes them back. The project is then begun anew, as from an empty file.
+  void a_killed_creation_is_begun_anew() {
+    const fs::path begun = fs::path(folder_.path().toStdString()) / "begun.lamina";
+    const fs::path killed = fs::path(folder_.path().toStdString()) / "killed.lamina";
+    SQLite::Database db(begun.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA cache_size = 1");
+    db.exec("PRAGMA cache_spill = 1");
+    db.exec("BEGIN");
+    db.exec("CREATE TABLE pages (bytes BLOB)");
+    for (int i = 0; i < 64; ++i) db.exec("INSERT INTO pages VALUES (randomblob(4096))");
+    fs::copy_file(begun, killed);
+    fs::copy_file(begun.string() + "-journal", killed.string() + "-journal");
+    db.exec("ROLLBACK");
+    QVERIFY(fs::file_size(killed) > 0);
+    auto project = lamina::Project::open_or_create(killed);
+    QVERIFY2(project.has_value(), project.status().message().c_str());
+    QVERIFY((*project)->tables()->empty());
+    QVERIFY((*project)->put_checkpoint({"m", "llama", std::string(64, 'a')}, "m.gguf", "{}"));
   }
 
   void flipped_bits() {
