@@ -19,6 +19,14 @@ namespace {
 // ----------------------------------------------------------------------------------------------
 // info
 
+constexpr char kUnknown[] = "unknown";
+
+// What a file that is cut inside its header does not say is negative or empty.
+std::string known(std::int64_t value) {
+  return value < 0 ? std::string(kUnknown) : fmt::format("{}", value);
+}
+std::string known(const std::string& value) { return value.empty() ? kUnknown : value; }
+
 // "3" where all entries agree, else runs such as "512 x5, global, 512 x5, ...".
 std::string per_layer(const std::vector<LayerGeometry>& layers,
                       std::string (*text)(const LayerGeometry&)) {
@@ -31,7 +39,7 @@ std::string per_layer(const std::vector<LayerGeometry>& layers,
     if (j - i != layers.size()) out += fmt::format(" x{}", j - i);
     i = j;
   }
-  return out;
+  return known(out);
 }
 
 // At most the largest int64, whatever a damaged header claims.
@@ -41,8 +49,16 @@ std::int64_t full_context_bytes(const ModelConfig& config) {
   return bytes < 9.2e18 ? config.kv_bytes_per_token() * config.context_length : INT64_MAX;
 }
 
-std::string info_text(const Checkpoint& checkpoint, const std::string& fingerprint) {
+std::string architecture_text(const Checkpoint& checkpoint) {
   const ModelConfig& c = checkpoint.config();
+  if (!c.unsupported_reason.empty()) {
+    return fmt::format("{} (not runnable: {})", c.architecture, c.unsupported_reason);
+  }
+  return known(c.architecture);
+}
+
+std::string tensors_text(const Checkpoint& checkpoint) {
+  if (checkpoint.cut() >= Cut::kDirectory) return kUnknown;
   std::uint64_t bytes = 0;
   std::int64_t parameters = 0;
   std::map<std::string, int> types;
@@ -55,33 +71,42 @@ std::string info_text(const Checkpoint& checkpoint, const std::string& fingerpri
   for (const auto& [type, count] : types) {
     type_list += fmt::format("{}{} {}", type_list.empty() ? "" : ", ", count, type);
   }
-  auto heads = [](const LayerGeometry& g) { return fmt::format("{}", g.kv_heads); };
-  auto dims = [](const LayerGeometry& g) { return fmt::format("{}", g.head_dim); };
+  return fmt::format("{:.1f} million, {} ({})", static_cast<double>(parameters) / 1e6,
+                     format_mb(static_cast<std::int64_t>(bytes)), type_list);
+}
+
+std::string cache_text(const ModelConfig& c) {
+  if (c.kv_bytes_per_token() < 0) return kUnknown;
+  std::string out = fmt::format("{} B per token in 16 bit", c.kv_bytes_per_token());
+  if (c.context_length < 0) return out;
+  return out + fmt::format("; {} at the full context", format_mb(full_context_bytes(c)));
+}
+
+std::string info_text(const Checkpoint& checkpoint, const std::string& fingerprint) {
+  const ModelConfig& c = checkpoint.config();
+  auto heads = [](const LayerGeometry& g) { return known(g.kv_heads); };
+  auto dims = [](const LayerGeometry& g) { return known(g.head_dim); };
   auto windows = [](const LayerGeometry& g) {
-    return g.window > 0 ? fmt::format("{} tokens", g.window) : std::string("global");
+    return g.window == 0 ? "global" : known(g.window) + (g.window > 0 ? " tokens" : "");
   };
   std::string out;
   auto line = [&out](std::string_view name, const std::string& value) {
     out += fmt::format("{:<18} {}\n", name, printable(value));
   };
-  line("model", c.name);
+  line("model", known(c.name));
   line("file", fmt::format("{} ({}{})", checkpoint.path().string(), checkpoint.format(),
-                           checkpoint.complete() ? "" : ", INCOMPLETE: the file is cut short"));
-  line("architecture",
-       c.supported ? c.architecture
-                   : fmt::format("{} (not runnable: {})", c.architecture, c.unsupported_reason));
-  line("layers", fmt::format("{}", c.layers));
-  line("hidden size", fmt::format("{}, MLP {}", c.hidden, c.intermediate));
-  line("query heads", fmt::format("{}", c.heads));
+                           checkpoint.complete() ? "" : ", INCOMPLETE: the file is truncated"));
+  line("architecture", architecture_text(checkpoint));
+  line("layers", known(c.layers));
+  line("hidden size", fmt::format("{}, MLP {}", known(c.hidden), known(c.intermediate)));
+  line("query heads", known(c.heads));
   line("KV heads", per_layer(c.kv, heads));
   line("head dimension", per_layer(c.kv, dims));
   line("attention", per_layer(c.kv, windows));
-  line("vocabulary", fmt::format("{} tokens, tokenizer {}", c.vocab, c.tokenizer));
-  line("context", fmt::format("{} tokens", c.context_length));
-  line("parameters", fmt::format("{:.1f} million, {} ({})", static_cast<double>(parameters) / 1e6,
-                                 format_mb(static_cast<std::int64_t>(bytes)), type_list));
-  line("KV cache", fmt::format("{} B per token in 16 bit; {} at the full context",
-                               c.kv_bytes_per_token(), format_mb(full_context_bytes(c))));
+  line("vocabulary", fmt::format("{} tokens, tokenizer {}", known(c.vocab), known(c.tokenizer)));
+  line("context", known(c.context_length) + " tokens");
+  line("parameters", tensors_text(checkpoint));
+  line("KV cache", cache_text(c));
   line("fingerprint", fingerprint.empty() ? "not computed" : fingerprint);
   return out;
 }

@@ -121,9 +121,7 @@ Status empty_prompt() {
 
 Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path) {
   LAMINA_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::open(path));
-  if (!checkpoint->complete()) {
-    return Status::bad_input("the checkpoint is cut short", path, "fetch the whole of it");
-  }
+  LAMINA_RETURN_IF_ERROR(checkpoint->require_complete());
   return checkpoint;
 }
 

@@ -41,6 +41,8 @@ class FaultFinder : public nlohmann::json_sax<Json> {
     return false;
   }
 
+  std::size_t byte() const { return byte_; }
+
   Status status(const std::string& where) const {
     std::string path;
     for (const Level& level : levels_) {
@@ -123,6 +125,11 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     if (!fault.empty()) return Status::bad_input(fault, where);
     return syntax_fault(text, where);
   }
+}
+
+bool is_json_beginning(std::string_view text) {
+  FaultFinder finder;
+  return Json::sax_parse(text.begin(), text.end(), &finder) || finder.byte() > text.size();
 }
 
 Result<Json> read_json_file(const std::filesystem::path& path, std::size_t max_bytes) {

@@ -24,6 +24,9 @@ Result<Json> parse_json(std::string_view text, const std::string& where);
 Result<Json> read_json_file(const std::filesystem::path& path,
                             std::size_t max_bytes = std::size_t{256} << 20);
 
+// Whether `text` may be the beginning of a longer JSON text: there is no fault before its end.
+bool is_json_beginning(std::string_view text);
+
 // A member of an object. Errors (kBadInput) name `where` and the key. Numbers must be finite; an
 // int64 may be written 3 or 3.0.
 Result<const Json*> json_member(const Json& object, const char* key, const std::string& where);

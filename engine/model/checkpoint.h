@@ -40,15 +40,22 @@ class TokenizerData;  // engine/model/tokenizer.h
 
 class Checkpoint {
  public:
-  // A .gguf file (any part of a split one), a folder with config.json and *.safetensors, or the path of
-  // that config.json or of one .safetensors file in it. A truncated file opens with complete() false.
-  // Errors: kBadInput for everything malformed; pickle files are refused with the advice to convert.
+  // A .gguf file (any part of a split one), a folder with config.json and *.safetensors, or the
+  // path of that config.json or of one .safetensors file in it. A truncated file opens with
+  // complete() false. Errors: kBadInput for everything malformed, and for files too short to tell
+  // their format (3 bytes of GGUF, 7 of safetensors); pickle files are refused with the advice to
+  // convert.
   static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& path);
   virtual ~Checkpoint() = default;
 
   virtual const std::filesystem::path& path() const = 0;
   virtual const ModelConfig& config() const = 0;
-  virtual bool complete() const = 0;
+  // Where its files end too early. What `cut` leaves unknown of config() is negative or empty
+  // there.
+  virtual Cut cut() const = 0;
+  bool complete() const { return cut() == Cut::kNone; }
+  // Errors: kBadInput, "the file is truncated", for a checkpoint that is not complete.
+  virtual Status require_complete() const = 0;
   virtual std::string_view format() const = 0;  // "gguf" or "safetensors"
   // Sorted by name.
   virtual const std::vector<TensorInfo>& tensors() const = 0;

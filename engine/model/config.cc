@@ -11,6 +11,12 @@
 namespace lamina {
 
 std::int64_t ModelConfig::kv_bytes_per_token() const {
+  const auto unknown = [](const LayerGeometry& layer) {
+    return layer.kv_heads < 0 || layer.head_dim < 0;
+  };
+  if (layers < 0 || (kv.empty() && layers > 0) || std::any_of(kv.begin(), kv.end(), unknown)) {
+    return -1;
+  }
   std::int64_t values = 0;
   for (std::size_t i = 0; i < kv.size(); ++i) {
     values +=
@@ -33,13 +39,15 @@ void add_reason(ModelConfig& config, const std::string& reason) {
   }
 }
 
-Status finish_config(ModelConfig& config, const std::string& where) {
+Status finish_config(ModelConfig& config, const std::string& where, Cut cut) {
+  config.supported = config.unsupported_reason.empty() && cut < Cut::kDirectory;
+  if (cut == Cut::kMetadata) return Status::ok();
   if (is_known_architecture(config.architecture) && config.unsupported_reason.empty()) {
     auto fault = [&](std::string what) {
       return Status::bad_input(std::move(what), where, "the checkpoint is damaged");
     };
     if (config.layers < 1 || config.hidden < 1 || config.intermediate < 1 || config.heads < 1 ||
-        config.vocab < 1 || config.context_length < 1 ||
+        (config.vocab < 1 && cut < Cut::kDirectory) || config.context_length < 1 ||
         config.kv.size() != static_cast<std::size_t>(config.layers)) {
       return fault("a size of the model is missing or zero");
     }
@@ -62,7 +70,6 @@ Status finish_config(ModelConfig& config, const std::string& where) {
       }
     }
   }
-  config.supported = config.unsupported_reason.empty();
   return Status::ok();
 }
 

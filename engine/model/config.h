@@ -30,10 +30,20 @@ struct RopeConfig {
   bool operator==(const RopeConfig&) const = default;
 };
 
+// Where a checkpoint's files end too early. Ordered: each includes what the ones before it lack.
+enum class Cut : int {
+  kNone = 0,       // they are whole
+  kData = 1,       // the data of some tensors are missing
+  kDirectory = 2,  // a part of the list of tensors too
+  kMetadata = 3    // a part of the hyper-parameters too
+};
+
+// Of a checkpoint that is cut inside its header, what has not been read is negative (numbers and
+// sizes) or empty.
 struct ModelConfig {
   std::string name;          // the file's own name for the model, else the file name
   std::string architecture;  // "llama", "qwen2", "qwen3", "gemma3"; others are listed, not run
-  bool supported = false;    // the engine can run it
+  bool supported = false;    // the engine can run it; false where a cut header hides whether
   std::string unsupported_reason;  // e.g. "experts", where supported is false
   int layers = 0;
   int hidden = 0;
@@ -62,7 +72,7 @@ struct ModelConfig {
   bool add_bos = false;
   std::string tokenizer;  // kind: "bpe:smollm", "spm", "tokenizer.json", "none"
 
-  // Bytes of K and V of one token in 16 bit, all layers.
+  // Bytes of K and V of one token in 16 bit, all layers; -1 where a size is not known.
   std::int64_t kv_bytes_per_token() const;
   int head_dim(int layer) const { return kv[layer].head_dim; }
 };

@@ -69,7 +69,6 @@ class Cursor {
   Cursor(std::span<const std::byte> bytes, const std::string& where)
       : rest_(bytes.first(std::min<std::size_t>(bytes.size(), kMaxHeader))),
         size_(rest_.size()),
-        capped_(bytes.size() > kMaxHeader),
         where_(where) {}
 
   std::uint64_t left() const { return rest_.size(); }
@@ -79,14 +78,22 @@ class Cursor {
     return Status::bad_input(std::move(what), fmt::format("{}, byte {}", where_, offset()),
                              "the file is damaged; fetch it again");
   }
-  Status cut(std::string_view what) const {
-    if (capped_)
-      return fault(fmt::format("the header is longer than {} bytes, in {}", kMaxHeader, what));
+  // Whether an error came from the file's early end, not from what it says.
+  bool was_cut() const { return cut_; }
+
+  // Whether `count` values of at least `min_bytes` each can be there: an error that says where they
+  // cannot be in any file, or one with was_cut() where they can be in a longer one.
+  Status need(std::uint64_t count, std::uint64_t min_bytes, std::string_view what) {
+    if (count > (kMaxHeader - offset()) / min_bytes) {
+      return fault(fmt::format("{}: the header would be longer than {} bytes", what, kMaxHeader));
+    }
+    if (count * min_bytes <= left()) return Status::ok();
+    cut_ = true;
     return fault(fmt::format("the file ends inside its header, in {}", what));
   }
 
   Result<std::uint64_t> unsigned_value(std::uint64_t width, std::string_view what) {
-    if (rest_.size() < width) return cut(what);
+    LAMINA_RETURN_IF_ERROR(need(width, 1, what));
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < width; ++i) {
       value |= static_cast<std::uint64_t>(static_cast<unsigned char>(rest_[i])) << (8 * i);
@@ -105,7 +112,7 @@ class Cursor {
     if (length > max) {
       return fault(fmt::format("{} claims {} bytes, the limit is {}", what, length, max));
     }
-    if (length > left()) return cut(fmt::format("{} of {} bytes", what, length));
+    LAMINA_RETURN_IF_ERROR(need(length, 1, what));
     std::string text(reinterpret_cast<const char*>(rest_.data()), length);
     rest_ = rest_.subspan(length);
     return text;
@@ -114,7 +121,7 @@ class Cursor {
  private:
   std::span<const std::byte> rest_;
   std::uint64_t size_;
-  bool capped_;  // the file goes on behind the longest header that is read
+  bool cut_ = false;
   const std::string& where_;
 };
 
@@ -151,11 +158,8 @@ Result<bool> read_bool(Cursor& cursor, std::string_view key) {
 template <class T>
 Result<GgufValue> read_list(Cursor& cursor, std::uint64_t count, std::uint64_t min_bytes,
                             std::string_view key, auto&& read) {
-  std::uint64_t needed = 0;
-  if (!checked_mul(count, min_bytes, needed) || needed > cursor.left()) {
-    return cursor.fault(
-        fmt::format("the list '{}' claims {} values, more than the file holds", key, count));
-  }
+  LAMINA_RETURN_IF_ERROR(
+      cursor.need(count, min_bytes, fmt::format("the list '{}' claims {} values", key, count)));
   std::vector<T> values;
   values.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -204,6 +208,20 @@ Result<GgufValue> read_value(Cursor& cursor, std::string_view key) {
   return cursor.fault(fmt::format("'{}' has the unknown value type {}", key, type));
 }
 
+// REQUIRES that the key is there.
+Status check_alignment(GgufFile& file) {
+  const auto* number =
+      std::get_if<std::int64_t>(&file.metadata.values.find("general.alignment")->second);
+  if (number == nullptr) return file.metadata.wrong_type("general.alignment", "a whole number");
+  if (*number < 8 || *number > 65536 || !std::has_single_bit(static_cast<std::uint64_t>(*number))) {
+    return Status::bad_input(
+        fmt::format("the alignment {} is not a power of two from 8 to 65536", *number),
+        file.metadata.where, "the file is damaged; fetch it again");
+  }
+  file.alignment = static_cast<std::uint64_t>(*number);
+  return Status::ok();
+}
+
 Result<std::uint32_t> read_version(Cursor& cursor, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(std::uint32_t magic, cursor.u32("the magic"));
   if (magic != 0x46554747) {  // "GGUF"
@@ -232,18 +250,9 @@ Status read_metadata(Cursor& cursor, std::uint64_t count, GgufFile& file) {
     if (file.metadata.values.contains(key))
       return cursor.fault(fmt::format("duplicate key '{}'", key));
     LAMINA_ASSIGN_OR_RETURN(GgufValue value, read_value(cursor, key));
+    const bool is_alignment = key == "general.alignment";
     file.metadata.values.emplace(std::move(key), std::move(value));
-  }
-  if (const GgufValue* value = file.metadata.find("general.alignment")) {
-    const auto* number = std::get_if<std::int64_t>(value);
-    if (number == nullptr) return file.metadata.wrong_type("general.alignment", "a whole number");
-    if (*number < 8 || *number > 65536 ||
-        !std::has_single_bit(static_cast<std::uint64_t>(*number))) {
-      return Status::bad_input(
-          fmt::format("the alignment {} is not a power of two from 8 to 65536", *number),
-          file.metadata.where, "the file is damaged; fetch it again");
-    }
-    file.alignment = static_cast<std::uint64_t>(*number);
+    if (is_alignment) LAMINA_RETURN_IF_ERROR(check_alignment(file));
   }
   return Status::ok();
 }
@@ -286,25 +295,14 @@ Status read_tensor(Cursor& cursor, const GgufFile& file, std::uint64_t& next, Gg
   return Status::ok();
 }
 
-Status read_directory(Cursor& cursor, std::uint64_t count, GgufFile& file,
-                      std::span<const std::byte> bytes) {
-  std::vector<std::uint64_t> offsets;
-  std::unordered_set<std::string_view> names;
-  file.tensors.resize(count);  // bounded by the caller; views into the names stay valid
-  offsets.resize(count);
-  std::uint64_t next = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    GgufTensor& tensor = file.tensors[i];
-    LAMINA_RETURN_IF_ERROR(read_tensor(cursor, file, next, tensor, offsets[i]));
-    if (!names.insert(tensor.name).second) {
-      return cursor.fault(fmt::format("duplicate tensor '{}'", tensor.name));
-    }
-  }
+// The data's place in the file, behind the directory.
+Status place_data(Cursor& cursor, const std::vector<std::uint64_t>& offsets, GgufFile& file,
+                  std::span<const std::byte> bytes) {
   std::uint64_t data = 0;
   if (!checked_align(cursor.offset(), file.alignment, data))
     return cursor.fault("the data offset overflows");
   file.expected_size = cursor.offset();
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
     std::uint64_t begin = 0, end = 0;
     if (!checked_add(data, offsets[i], begin) || !checked_add(begin, file.tensors[i].bytes, end)) {
       return cursor.fault(fmt::format("tensor '{}': its end overflows", file.tensors[i].name));
@@ -312,28 +310,64 @@ Status read_directory(Cursor& cursor, std::uint64_t count, GgufFile& file,
     file.expected_size = end;
     if (end <= bytes.size()) file.tensors[i].data = bytes.subspan(begin, file.tensors[i].bytes);
   }
-  file.complete = file.expected_size <= bytes.size();
+  file.cut = file.expected_size <= bytes.size() ? Cut::kNone : Cut::kData;
   return Status::ok();
+}
+
+Status read_directory(Cursor& cursor, std::uint64_t count, GgufFile& file,
+                      std::span<const std::byte> bytes) {
+  std::vector<std::uint64_t> offsets;
+  std::unordered_set<std::string> names;
+  // No more than the bytes that are there can describe.
+  const std::uint64_t possible = std::min(count, cursor.left() / kMinTensorEntry);
+  file.tensors.reserve(possible);
+  offsets.reserve(possible);
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    GgufTensor tensor;
+    std::uint64_t offset = 0;
+    LAMINA_RETURN_IF_ERROR(read_tensor(cursor, file, next, tensor, offset));
+    if (!names.insert(tensor.name).second)
+      return cursor.fault(fmt::format("duplicate tensor '{}'", tensor.name));
+    file.tensors.push_back(std::move(tensor));
+    offsets.push_back(offset);
+  }
+  return place_data(cursor, offsets, file, bytes);
+}
+
+// Everything, or an error; `file` then holds what came before it.
+Status read_file(Cursor& cursor, std::span<const std::byte> bytes, GgufFile& file) {
+  file.cut = Cut::kMetadata;
+  file.metadata.whole = false;
+  LAMINA_ASSIGN_OR_RETURN(file.version, read_version(cursor, file.metadata.where));
+  LAMINA_ASSIGN_OR_RETURN(std::uint64_t tensors, cursor.u64("the tensor count"));
+  LAMINA_ASSIGN_OR_RETURN(std::uint64_t entries, cursor.u64("the metadata count"));
+  const std::uint64_t room = kMaxHeader - cursor.offset();
+  if (entries > room / kMinMetadataEntry) {
+    return cursor.fault(
+        fmt::format("{} metadata entries are claimed, more than a file can hold", entries));
+  }
+  if (tensors > kMaxTensors || tensors > (room - entries * kMinMetadataEntry) / kMinTensorEntry) {
+    return cursor.fault(fmt::format("{} tensors are claimed, more than a file can hold", tensors));
+  }
+  LAMINA_RETURN_IF_ERROR(read_metadata(cursor, entries, file));
+  file.cut = Cut::kDirectory;
+  file.metadata.whole = true;
+  return read_directory(cursor, tensors, file, bytes);
 }
 
 }  // namespace
 
 Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, const std::string& where) {
+  if (bytes.size() < 4) {
+    return Status::bad_input(fmt::format("not a GGUF file: it has {} bytes", bytes.size()), where,
+                             "give a .gguf file or a Hugging Face folder");
+  }
   GgufFile file;
   file.metadata.where = where;
   Cursor cursor(bytes, where);
-  LAMINA_ASSIGN_OR_RETURN(file.version, read_version(cursor, where));
-  LAMINA_ASSIGN_OR_RETURN(std::uint64_t tensors, cursor.u64("the tensor count"));
-  LAMINA_ASSIGN_OR_RETURN(std::uint64_t entries, cursor.u64("the metadata count"));
-  if (entries > cursor.left() / kMinMetadataEntry) {
-    return cursor.fault(
-        fmt::format("{} metadata entries are claimed, more than the file holds", entries));
-  }
-  if (tensors > kMaxTensors || tensors > cursor.left() / kMinTensorEntry) {
-    return cursor.fault(fmt::format("{} tensors are claimed, more than the file holds", tensors));
-  }
-  LAMINA_RETURN_IF_ERROR(read_metadata(cursor, entries, file));
-  LAMINA_RETURN_IF_ERROR(read_directory(cursor, tensors, file, bytes));
+  Status status = read_file(cursor, bytes, file);
+  if (!status.is_ok() && !cursor.was_cut()) return status;
   return file;
 }
 
@@ -361,7 +395,7 @@ Result<std::int64_t> GgufMetadata::integer(std::string_view key, std::int64_t fa
 Result<double> GgufMetadata::number(std::string_view key, double fallback) const {
   const GgufValue* value = find(key);
   if (value == nullptr) return fallback;
-  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+  if (const auto* count = std::get_if<std::int64_t>(value)) return static_cast<double>(*count);
   const auto* real = std::get_if<double>(value);
   if (real == nullptr || !std::isfinite(*real)) return wrong_type(key, "a finite number");
   return *real;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/model/config.h"
 #include "engine/model/tensor_type.h"
 
 namespace lamina {
@@ -37,6 +38,7 @@ class GgufMetadata {
  public:
   std::map<std::string, GgufValue, std::less<>> values;
   std::string where;  // the file, for errors
+  bool whole = true;  // false: the file ends before all of them were read
 
   const GgufValue* find(std::string_view key) const;
   Result<std::int64_t> integer(std::string_view key, std::int64_t fallback, std::int64_t min,
@@ -56,12 +58,13 @@ struct GgufFile {
   std::uint64_t alignment = 32;
   GgufMetadata metadata;
   std::vector<GgufTensor> tensors;  // in file order
-  std::uint64_t expected_size = 0;  // of the whole file, without padding at its end
-  bool complete = false;            // the bytes reach expected_size
+  std::uint64_t expected_size = 0;  // of the whole file, without padding; 0: the header is cut
+  Cut cut = Cut::kNone;
 
-  // where: the path, for errors. `bytes` must outlive the result. Errors: kBadInput for anything
-  // that is not a well-formed header; a file whose tensor data is cut short is a success with
-  // complete false.
+  // where: the path, for errors. `bytes` must outlive the result. A file that ends too early is a
+  // success with `cut` set and what was read until there. Errors: kBadInput for anything that is
+  // not the beginning of a well-formed file: counts and lengths that no longer file could hold, and
+  // files that end inside the magic.
   static Result<GgufFile> parse(std::span<const std::byte> bytes, const std::string& where);
 };
 

@@ -23,17 +23,25 @@ class Keys {
 
   std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture_, name); }
   bool has(std::string_view name) const { return metadata_.find(key(name)) != nullptr; }
+  // Not read, but possibly in the part of the file that is missing.
+  bool unknown(std::string_view name) const { return !metadata_.whole && !has(name); }
+  // -1 where it is unknown.
   Result<std::int64_t> integer(std::string_view name, std::int64_t fallback, std::int64_t min,
                                std::int64_t max) const {
+    if (unknown(name)) return std::int64_t{-1};
     return metadata_.integer(key(name), fallback, min, max);
   }
   Result<double> number(std::string_view name, double fallback) const {
     return metadata_.number(key(name), fallback);
   }
+  // -1 for every layer where it is unknown, nothing where the number of layers is.
   Result<std::vector<std::int64_t>> per_layer(std::string_view name, int layers,
                                               std::int64_t fallback, std::int64_t min,
                                               std::int64_t max) const {
-    return metadata_.per_layer(key(name), static_cast<std::size_t>(layers), fallback, min, max);
+    if (layers < 0) return std::vector<std::int64_t>();
+    const auto count = static_cast<std::size_t>(layers);
+    if (unknown(name)) return std::vector<std::int64_t>(count, -1);
+    return metadata_.per_layer(key(name), count, fallback, min, max);
   }
   const GgufMetadata& metadata() const { return metadata_; }
   Status missing(std::string_view name) const {
@@ -46,9 +54,15 @@ class Keys {
   std::string architecture_;
 };
 
+// The largest value of all layers; nothing is known where the number of layers is not.
+int largest(const std::vector<std::int64_t>& values, const ModelConfig& config) {
+  if (values.empty()) return config.layers < 0 ? -1 : 0;
+  return static_cast<int>(*std::max_element(values.begin(), values.end()));
+}
+
 // Sizes. A known architecture must say them; of others, what is there is listed.
 Status read_sizes(const Keys& keys, bool known, ModelConfig& config) {
-  if (known) {
+  if (known && keys.metadata().whole) {
     for (std::string_view name :
          {"block_count", "embedding_length", "feed_forward_length", "attention.head_count",
           "context_length", "attention.layer_norm_rms_epsilon"}) {
@@ -63,22 +77,22 @@ Status read_sizes(const Keys& keys, bool known, ModelConfig& config) {
   config.hidden = static_cast<int>(hidden);
   LAMINA_ASSIGN_OR_RETURN(
       auto widths, keys.per_layer("feed_forward_length", config.layers, 0, least, kMaxWidth));
-  config.intermediate =
-      widths.empty() ? 0 : static_cast<int>(*std::max_element(widths.begin(), widths.end()));
+  config.intermediate = largest(widths, config);
   if (known &&
       std::adjacent_find(widths.begin(), widths.end(), std::not_equal_to<>()) != widths.end()) {
     add_reason(config, "MLP widths that differ between layers");
   }
   LAMINA_ASSIGN_OR_RETURN(
       auto heads, keys.per_layer("attention.head_count", config.layers, 0, least, kMaxHeads));
-  config.heads =
-      heads.empty() ? 0 : static_cast<int>(*std::max_element(heads.begin(), heads.end()));
+  config.heads = largest(heads, config);
   if (known &&
       std::adjacent_find(heads.begin(), heads.end(), std::not_equal_to<>()) != heads.end()) {
     add_reason(config, "query head counts that differ between layers");
   }
   LAMINA_ASSIGN_OR_RETURN(config.context_length,
                           keys.integer("context_length", 0, least, kMaxContext));
+  config.norm_eps = -1;
+  if (keys.unknown("attention.layer_norm_rms_epsilon")) return Status::ok();
   LAMINA_ASSIGN_OR_RETURN(config.norm_eps, keys.number("attention.layer_norm_rms_epsilon", 1e-5));
   if (known && !(config.norm_eps > 0 && config.norm_eps < 1)) {
     return keys.metadata().wrong_type(keys.key("attention.layer_norm_rms_epsilon"),
@@ -159,6 +173,20 @@ Status read_geometry(const Keys& keys, bool known, ModelConfig& config) {
     }
   }
   if (latent > 0) add_reason(config, "multi-head latent attention (MLA)");
+  return Status::ok();
+}
+
+// Of metadata that are cut: what the keys of an architecture that runs say themselves. A window is
+// unknown, and so is all of an architecture whose other keys could change what these mean.
+Status read_known_geometry(const Keys& keys, ModelConfig& config) {
+  LAMINA_ASSIGN_OR_RETURN(
+      auto kv_heads, keys.per_layer("attention.head_count_kv", config.layers, -1, 1, kMaxHeads));
+  LAMINA_ASSIGN_OR_RETURN(std::int64_t k, keys.integer("attention.key_length", -1, 1, kMaxHeadDim));
+  LAMINA_ASSIGN_OR_RETURN(std::int64_t v,
+                          keys.integer("attention.value_length", -1, 1, kMaxHeadDim));
+  for (std::int64_t heads : kv_heads) {
+    config.kv.push_back({static_cast<int>(heads), k == v ? static_cast<int>(k) : -1, -1});
+  }
   return Status::ok();
 }
 
@@ -287,11 +315,21 @@ Status read_architecture(const Keys& keys, const GgufTensorMap& tensors, ModelCo
   return Status::ok();
 }
 
+// A file that ends before its architecture.
+ModelConfig unknown_config() {
+  ModelConfig config;
+  config.layers = config.hidden = config.intermediate = config.heads = -1;
+  config.vocab = config.context_length = -1;
+  config.norm_eps = -1;
+  return config;
+}
+
 }  // namespace
 
 Result<ModelConfig> gguf_config(const GgufMetadata& metadata, const GgufTensorMap& tensors) {
   ModelConfig config;
   LAMINA_ASSIGN_OR_RETURN(config.architecture, metadata.text("general.architecture", ""));
+  if (config.architecture.empty() && !metadata.whole) return unknown_config();
   if (config.architecture.empty()) {
     return Status::bad_input("'general.architecture' is missing", metadata.where,
                              "the file holds no model or is damaged");
@@ -300,8 +338,13 @@ Result<ModelConfig> gguf_config(const GgufMetadata& metadata, const GgufTensorMa
   bool known = is_known_architecture(config.architecture);
   if (!known) add_reason(config, fmt::format("architecture '{}'", config.architecture));
   Keys keys(metadata, config.architecture);
-  LAMINA_RETURN_IF_ERROR(read_refusals(keys, tensors, config));
   LAMINA_RETURN_IF_ERROR(read_sizes(keys, known, config));
+  if (!metadata.whole) {
+    LAMINA_ASSIGN_OR_RETURN(config.vocab, keys.integer("vocab_size", -1, 0, kMaxVocab));
+    if (known) LAMINA_RETURN_IF_ERROR(read_known_geometry(keys, config));
+    return config;
+  }
+  LAMINA_RETURN_IF_ERROR(read_refusals(keys, tensors, config));
   LAMINA_RETURN_IF_ERROR(read_geometry(keys, known, config));
   LAMINA_RETURN_IF_ERROR(read_rope(keys, tensors, config));
   LAMINA_RETURN_IF_ERROR(read_architecture(keys, tensors, config));

@@ -2,6 +2,7 @@
 // A GGUF checkpoint from its file, or from all files of a split one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engine/model/gguf.h"
@@ -46,9 +47,14 @@ Result<std::vector<OpenPart>> open_parts(OpenPart given) {
     parts.push_back(std::move(given));
     return parts;
   }
-  LAMINA_ASSIGN_OR_RETURN(std::int64_t no,
-                          given.gguf.metadata.integer("split.no", 0, 0, count - 1));
   std::string base;
+  // A part that is cut before it says its number has the one of its name.
+  std::int64_t named = 0;
+  if (!given.gguf.metadata.whole) {
+    while (named + 1 < count && !split_base(path, named, count, base)) ++named;
+  }
+  LAMINA_ASSIGN_OR_RETURN(std::int64_t no,
+                          given.gguf.metadata.integer("split.no", named, 0, count - 1));
   if (!split_base(path, no, count, base)) {
     return Status::bad_input(
         fmt::format("part {} of {} of a split model has another name", no + 1, count),
@@ -67,10 +73,11 @@ Result<std::vector<OpenPart>> open_parts(OpenPart given) {
                                sibling.string(), "put all parts into one folder");
     }
     LAMINA_ASSIGN_OR_RETURN(OpenPart part, open_part(sibling));
+    const GgufMetadata& its = part.gguf.metadata;
     LAMINA_ASSIGN_OR_RETURN(std::int64_t its_no,
-                            part.gguf.metadata.integer("split.no", -1, -1, kMaxParts));
+                            its.integer("split.no", its.whole ? -1 : i, -1, kMaxParts));
     LAMINA_ASSIGN_OR_RETURN(std::int64_t its_count,
-                            part.gguf.metadata.integer("split.count", 0, 0, kMaxParts));
+                            its.integer("split.count", its.whole ? 0 : count, 0, kMaxParts));
     if (its_no != i || its_count != count) {
       return Status::bad_input(
           fmt::format("the file says that it is part {} of {}, its name part {} of {}", its_no + 1,
@@ -95,6 +102,8 @@ Status check_tensor_count(const std::vector<OpenPart>& parts) {
       }
     }
   }
+  const auto has_all_names = [](const OpenPart& part) { return part.gguf.cut < Cut::kDirectory; };
+  if (!std::all_of(parts.begin(), parts.end(), has_all_names)) return Status::ok();
   const GgufMetadata& metadata = parts[0].gguf.metadata;
   LAMINA_ASSIGN_OR_RETURN(std::int64_t claimed,
                           metadata.integer("split.tensors.count", total, 0, INT32_MAX));
@@ -104,6 +113,20 @@ Status check_tensor_count(const std::vector<OpenPart>& parts) {
         metadata.where, "fetch all parts of one model again");
   }
   return Status::ok();
+}
+
+void note_cut(const OpenPart& part, bool of_several, StoredCheckpoint::Parts& parts) {
+  const GgufFile& gguf = part.gguf;
+  // The first part's hyper-parameters are the model's; of others only tensors can be missing.
+  const bool first = parts.files.size() == 1;
+  const Cut cut = first ? gguf.cut : std::min(gguf.cut, Cut::kDirectory);
+  parts.cut = std::max(parts.cut, cut);
+  if (gguf.cut == Cut::kNone || !parts.truncation.empty()) return;
+  const std::size_t bytes = part.file->bytes().size();
+  parts.truncation = gguf.cut == Cut::kData
+                         ? fmt::format("{} of {} bytes are there", bytes, gguf.expected_size)
+                         : fmt::format("its {} bytes end inside the header", bytes);
+  if (of_several) parts.truncation += " in " + part.file->path().filename().string();
 }
 
 }  // namespace
@@ -119,11 +142,7 @@ Result<std::shared_ptr<const Checkpoint>> open_gguf(const std::filesystem::path&
   GgufTensorMap tensors;
   for (const OpenPart& part : opened) {
     parts.files.push_back(part.file);
-    if (!part.gguf.complete && parts.truncation.empty()) {
-      parts.truncation = fmt::format("{} of {} bytes are there", part.file->bytes().size(),
-                                     part.gguf.expected_size);
-      if (opened.size() > 1) parts.truncation += " in " + part.file->path().filename().string();
-    }
+    note_cut(part, opened.size() > 1, parts);
     for (const GgufTensor& tensor : part.gguf.tensors) {
       tensors.emplace(tensor.name, &tensor);
       parts.tensors.push_back({{tensor.name, std::string(tensor.type->name), tensor.shape,
@@ -135,6 +154,7 @@ Result<std::shared_ptr<const Checkpoint>> open_gguf(const std::filesystem::path&
   GgufMetadata& metadata = opened[0].gguf.metadata;
   LAMINA_ASSIGN_OR_RETURN(parts.config, gguf_config(metadata, tensors));
   LAMINA_ASSIGN_OR_RETURN(TokenizerData tokenizer, gguf_tokenizer(metadata, parts.config));
+  if (parts.config.vocab == 0 && parts.cut >= Cut::kDirectory) parts.config.vocab = -1;
   if (parts.config.vocab == 0)
     parts.config.vocab = static_cast<std::int64_t>(tokenizer.tokens.size());
   parts.tokenizer = std::make_shared<const TokenizerData>(std::move(tokenizer));

@@ -82,6 +82,7 @@ Result<TokenizerData> gguf_tokenizer(GgufMetadata& metadata, ModelConfig& config
   if (model == "gpt2") {
     data.kind = TokenizerData::Kind::kGgufBpe;
     config.tokenizer = "bpe:" + (data.pre.empty() ? std::string("default") : data.pre);
+    if (data.pre.empty() && !metadata.whole) config.tokenizer.clear();  // it may still come
   } else if (model == "llama") {
     data.kind = TokenizerData::Kind::kGgufSpm;
     config.tokenizer = "spm";
@@ -89,7 +90,7 @@ Result<TokenizerData> gguf_tokenizer(GgufMetadata& metadata, ModelConfig& config
     data.reason = model.empty()
                       ? "the file holds no tokenizer"
                       : fmt::format("tokenizers of the kind '{}' are not supported", model);
-    config.tokenizer = "none";
+    config.tokenizer = model.empty() && !metadata.whole ? "" : "none";
   }
   LAMINA_ASSIGN_OR_RETURN(data.add_space_prefix,
                           metadata.boolean("tokenizer.ggml.add_space_prefix", true));

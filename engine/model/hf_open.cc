@@ -88,10 +88,11 @@ Result<Shards> find_shards(const fs::path& folder) {
                            "give a GGUF file or a Hugging Face folder with safetensors");
 }
 
-// Every tensor is in the shard that the index names, and in no other.
+// Every tensor is in the shard that the index names, and in no other. What the shards hold whose
+// header is cut is not known.
 Status check_index(const Shards& shards,
                    const std::vector<std::pair<std::string, std::string>>& placed,
-                   const fs::path& folder) {
+                   const std::set<std::string>& cut_shards, const fs::path& folder) {
   std::map<std::string, std::string> seen;
   for (const auto& [tensor, file] : placed) {
     auto [it, fresh] = seen.emplace(tensor, file);
@@ -100,8 +101,14 @@ Status check_index(const Shards& shards,
           fmt::format("duplicate tensor '{}' in {} and {}", tensor, it->second, file),
           folder.string(), "fetch the folder again");
     }
+    if (!shards.index.empty() && !shards.index.contains(tensor)) {
+      return Status::bad_input(
+          fmt::format("the index does not name tensor '{}' of {}", tensor, file), folder.string(),
+          "fetch the folder again");
+    }
   }
   for (const auto& [tensor, file] : shards.index) {
+    if (cut_shards.contains(file)) continue;
     auto it = seen.find(tensor);
     if (it == seen.end() || it->second != file) {
       return Status::bad_input(
@@ -109,22 +116,24 @@ Status check_index(const Shards& shards,
           folder.string(), "fetch the folder again");
     }
   }
-  if (!shards.index.empty() && seen.size() != shards.index.size()) {
-    return Status::bad_input("the shards hold tensors that the index does not name",
-                             folder.string(), "fetch the folder again");
-  }
   return Status::ok();
 }
 
 Status read_shards(const Shards& shards, const fs::path& folder, StoredCheckpoint::Parts& parts) {
   std::vector<std::pair<std::string, std::string>> placed;
+  std::set<std::string> cut_shards;
   for (const fs::path& path : shards.files) {
     LAMINA_ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
     LAMINA_ASSIGN_OR_RETURN(SafetensorsFile shard,
                             SafetensorsFile::parse(file->bytes(), path.string()));
-    if (!shard.complete && parts.truncation.empty()) {
-      parts.truncation = fmt::format("{} of {} bytes are there in {}", file->bytes().size(),
-                                     shard.expected_size, path.filename().string());
+    parts.cut = std::max(parts.cut, shard.cut);
+    if (shard.cut == Cut::kDirectory) cut_shards.insert(path.filename().string());
+    if (shard.cut != Cut::kNone && parts.truncation.empty()) {
+      const std::size_t bytes = file->bytes().size();
+      parts.truncation = shard.cut == Cut::kData
+                             ? fmt::format("{} of {} bytes are there", bytes, shard.expected_size)
+                             : fmt::format("its {} bytes end inside the header", bytes);
+      parts.truncation += " in " + path.filename().string();
     }
     for (SafetensorsEntry& entry : shard.tensors) {
       placed.emplace_back(entry.name, path.filename().string());
@@ -135,7 +144,7 @@ Status read_shards(const Shards& shards, const fs::path& folder, StoredCheckpoin
     }
     parts.files.push_back(std::move(file));
   }
-  return check_index(shards, placed, folder);
+  return check_index(shards, placed, cut_shards, folder);
 }
 
 }  // namespace

@@ -43,20 +43,31 @@ OrderedJson rope_json(const RopeConfig& rope) {
   return json;
 }
 
+// What the file's early end hides is null.
+OrderedJson known(std::int64_t value) {
+  return value < 0 ? OrderedJson(nullptr) : OrderedJson(value);
+}
+OrderedJson known(const std::string& value) {
+  return value.empty() ? OrderedJson(nullptr) : OrderedJson(value);
+}
+
 template <class Get>
 OrderedJson per_layer(const ModelConfig& config, Get get) {
   OrderedJson list = OrderedJson::array();
-  for (const LayerGeometry& layer : config.kv) list.push_back(get(layer));
+  for (const LayerGeometry& layer : config.kv) {
+    if (get(layer) < 0) return nullptr;
+    list.push_back(get(layer));
+  }
   return list;
 }
 
 OrderedJson hyper_parameters(const ModelConfig& config) {
-  return {{"layers", config.layers},
-          {"hidden", config.hidden},
-          {"intermediate", config.intermediate},
-          {"heads", config.heads},
-          {"vocab", config.vocab},
-          {"context_length", config.context_length},
+  return {{"layers", known(config.layers)},
+          {"hidden", known(config.hidden)},
+          {"intermediate", known(config.intermediate)},
+          {"heads", known(config.heads)},
+          {"vocab", known(config.vocab)},
+          {"context_length", known(config.context_length)},
           {"kv_heads", per_layer(config, [](const LayerGeometry& l) { return l.kv_heads; })},
           {"head_dim", per_layer(config, [](const LayerGeometry& l) { return l.head_dim; })},
           {"window", per_layer(config, [](const LayerGeometry& l) { return l.window; })},
@@ -78,10 +89,14 @@ std::string fingerprint_header(const ModelConfig& config) {
 
 std::string info_json(const Checkpoint& checkpoint, const std::string& fingerprint) {
   const ModelConfig& config = checkpoint.config();
-  OrderedJson json = {
-      {"path", checkpoint.path().string()},  {"format", checkpoint.format()},
-      {"architecture", config.architecture}, {"name", config.name},
-      {"supported", config.supported},       {"unsupported_reason", config.unsupported_reason}};
+  const bool metadata_cut = checkpoint.cut() == Cut::kMetadata;
+  const bool directory_cut = checkpoint.cut() >= Cut::kDirectory;
+  OrderedJson json = {{"path", checkpoint.path().string()},
+                      {"format", checkpoint.format()},
+                      {"architecture", known(config.architecture)},
+                      {"name", metadata_cut ? known(config.name) : OrderedJson(config.name)},
+                      {"supported", config.supported},
+                      {"unsupported_reason", config.unsupported_reason}};
   json.update(hyper_parameters(config));
   std::int64_t parameters = 0;
   std::uint64_t bytes = 0;
@@ -92,15 +107,26 @@ std::string info_json(const Checkpoint& checkpoint, const std::string& fingerpri
     ++types[tensor.type];
   }
   json["tied_embeddings"] = config.tied_embeddings;
-  json["tokenizer"] = config.tokenizer;
-  json["bos_id"] = config.bos_id < 0 ? OrderedJson(nullptr) : OrderedJson(config.bos_id);
+  json["tokenizer"] = known(config.tokenizer);
+  json["bos_id"] = known(config.bos_id);
   json["eos_ids"] = config.eos_ids;
-  json["kv_bytes_per_token"] = config.kv_bytes_per_token();
+  json["kv_bytes_per_token"] = known(config.kv_bytes_per_token());
   json["parameters"] = parameters;
   json["tensor_bytes"] = bytes;
   json["tensor_types"] = types;
-  json["fingerprint"] = fingerprint.empty() ? OrderedJson(nullptr) : OrderedJson(fingerprint);
+  json["fingerprint"] = known(fingerprint);
   json["complete"] = checkpoint.complete();
+  // What the missing part of the header may still change.
+  if (directory_cut) {
+    for (const char* key : {"parameters", "tensor_bytes", "tensor_types"}) json[key] = nullptr;
+    if (checkpoint.format() == "gguf") json["tied_embeddings"] = nullptr;
+    if (config.unsupported_reason.empty()) json["supported"] = nullptr;
+  }
+  if (metadata_cut) {
+    for (const char* key : {"rope", "rope_local", "eos_ids"}) json[key] = nullptr;
+    if (config.norm_eps < 0) json["norm_eps"] = nullptr;
+    if (config.kv.empty()) json["kv_heads"] = json["head_dim"] = json["window"] = nullptr;
+  }
   return dump(json, 2);
 }
 

@@ -83,7 +83,7 @@ Status place_entries(std::vector<Placed>& placed, std::span<const std::byte> dat
   if (next < data.size()) {
     return fault(fmt::format("{} bytes follow the last tensor", data.size() - next), where);
   }
-  file.complete = next == data.size();
+  file.cut = next == data.size() ? Cut::kNone : Cut::kData;
   file.expected_size = next;
   return Status::ok();
 }
@@ -105,12 +105,15 @@ Result<SafetensorsFile> SafetensorsFile::parse(std::span<const std::byte> bytes,
                              length, kMaxHeader),
                  where);
   }
-  if (length > bytes.size() - 8) {
-    return fault(fmt::format("the file ends inside its header of {} bytes", length), where);
-  }
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8, length);
-  if (text.empty() || text[0] != '{')
+  const std::uint64_t there = std::min<std::uint64_t>(length, bytes.size() - 8);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8, there);
+  if (length < 2 || (!text.empty() && text[0] != '{'))
     return fault("not a safetensors file: its header is no JSON object", where);
+  if (there < length && is_json_beginning(text)) {
+    SafetensorsFile beginning;
+    beginning.cut = Cut::kDirectory;
+    return beginning;
+  }
   LAMINA_ASSIGN_OR_RETURN(Json header, parse_json(text, where));
   if (header.size() > kMaxTensors)
     return fault(fmt::format("{} tensors are claimed", header.size()), where);

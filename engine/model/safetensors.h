@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/model/config.h"
 #include "engine/model/tensor_type.h"
 
 namespace lamina {
@@ -27,12 +28,12 @@ struct SafetensorsEntry {
 
 struct SafetensorsFile {
   std::vector<SafetensorsEntry> tensors;  // in the order of their data
-  std::uint64_t expected_size = 0;        // of the whole file
-  bool complete = false;
+  std::uint64_t expected_size = 0;        // of the whole file; 0: the header is cut
+  Cut cut = Cut::kNone;                   // kDirectory: no tensor is known
 
-  // where: the path, for errors. `bytes` must outlive the result. Errors: kBadInput for anything
-  // that is not a well-formed header, and for bytes behind the last tensor; a file whose data is
-  // cut short is a success with complete false.
+  // where: the path, for errors. `bytes` must outlive the result. A file that ends too early is a
+  // success with `cut` set. Errors: kBadInput for anything that is not the beginning of a
+  // well-formed file, for files of less than 8 bytes, and for bytes behind the last tensor.
   static Result<SafetensorsFile> parse(std::span<const std::byte> bytes, const std::string& where);
 };
 

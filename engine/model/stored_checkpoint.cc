@@ -76,15 +76,15 @@ Result<std::shared_ptr<const Checkpoint>> StoredCheckpoint::make(Parts parts) {
     return Status::bad_input("the tensors' sizes exceed 64-bit integers", p.path.string(),
                              "the file is damaged");
   }
-  if (p.config.name.empty()) p.config.name = p.path.stem().string();
+  if (p.config.name.empty() && p.cut != Cut::kMetadata) p.config.name = p.path.stem().string();
   LAMINA_RETURN_IF_ERROR(checkpoint->map_roles());
-  LAMINA_RETURN_IF_ERROR(finish_config(p.config, p.path.string()));
+  LAMINA_RETURN_IF_ERROR(finish_config(p.config, p.path.string(), p.cut));
   return std::shared_ptr<const Checkpoint>(std::move(checkpoint));
 }
 
 Status StoredCheckpoint::map_roles() {
   ModelConfig& config = parts_.config;
-  bool known = is_known_architecture(config.architecture);
+  bool known = is_known_architecture(config.architecture) && parts_.cut != Cut::kMetadata;
   for (std::size_t i = 0; i < parts_.tensors.size(); ++i) {
     const std::string& name = parts_.tensors[i].info.name;
     auto key = weight_key(parts_.scheme, config.architecture, name);
@@ -107,7 +107,7 @@ Status StoredCheckpoint::map_roles() {
   return Status::ok();
 }
 
-Status StoredCheckpoint::refuse_truncated() const {
+Status StoredCheckpoint::require_complete() const {
   if (complete()) return Status::ok();
   return Status::bad_input("the file is truncated: " + parts_.truncation, parts_.path.string(),
                            "fetch it again; only `lamina info` reads it as it is");
@@ -131,7 +131,7 @@ bool StoredCheckpoint::stored_interleaved(TensorRole role) const {
 }
 
 Result<std::vector<float>> StoredCheckpoint::values(const StoredTensor& tensor) const {
-  LAMINA_RETURN_IF_ERROR(refuse_truncated());
+  LAMINA_RETURN_IF_ERROR(require_complete());
   std::string where = fmt::format("{}, tensor '{}'", parts_.path.string(), tensor.info.name);
   if (tensor.type->encoding == Encoding::kOpaque) {
     return Status::bad_input(fmt::format("weights of type {} cannot be read", tensor.type->name),
@@ -163,7 +163,7 @@ Result<std::vector<float>> StoredCheckpoint::values(const StoredTensor& tensor) 
 
 Result<std::vector<float>> StoredCheckpoint::read(TensorRole role, int layer,
                                                   std::span<const std::int64_t> shape) const {
-  LAMINA_RETURN_IF_ERROR(refuse_truncated());
+  LAMINA_RETURN_IF_ERROR(require_complete());
   bool tied = role == TensorRole::kOutput && parts_.config.tied_embeddings;
   const StoredTensor* tensor = find(tied ? TensorRole::kEmbedding : role, layer);
   if (tensor == nullptr) {
@@ -207,7 +207,7 @@ Result<std::vector<float>> StoredCheckpoint::read_named(std::string_view name) c
 }
 
 Result<std::string> StoredCheckpoint::fingerprint(const JobContext& context) const {
-  LAMINA_RETURN_IF_ERROR(refuse_truncated());
+  LAMINA_RETURN_IF_ERROR(require_complete());
   std::int64_t total = 0;
   for (const StoredTensor& tensor : parts_.tensors)
     total += static_cast<std::int64_t>(tensor.data.size());

@@ -33,14 +33,16 @@ class StoredCheckpoint : public Checkpoint {
     std::vector<std::shared_ptr<const MappedFile>> files;
     std::shared_ptr<const TokenizerData> tokenizer;
     NameScheme scheme = NameScheme::kGguf;
-    std::string truncation;  // "12 of 34 bytes are there"; empty = complete
+    Cut cut = Cut::kNone;
+    std::string truncation;  // "12 of 34 bytes are there"; empty without a cut
   };
   // Maps names to roles, refuses what the forward would leave out, finishes the configuration.
   static Result<std::shared_ptr<const Checkpoint>> make(Parts parts);
 
   const std::filesystem::path& path() const override { return parts_.path; }
   const ModelConfig& config() const override { return parts_.config; }
-  bool complete() const override { return parts_.truncation.empty(); }
+  Cut cut() const override { return parts_.cut; }
+  Status require_complete() const override;
   std::string_view format() const override { return parts_.format; }
   const std::vector<TensorInfo>& tensors() const override { return infos_; }
   Result<std::vector<float>> read(TensorRole role, int layer,
@@ -53,7 +55,6 @@ class StoredCheckpoint : public Checkpoint {
  private:
   explicit StoredCheckpoint(Parts parts) : parts_(std::move(parts)) {}
   Status map_roles();
-  Status refuse_truncated() const;
   const StoredTensor* find(TensorRole role, int layer) const;
   Result<std::vector<float>> values(const StoredTensor& tensor) const;
   bool stored_interleaved(TensorRole role) const;

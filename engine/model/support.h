@@ -23,8 +23,8 @@ bool is_known_architecture(std::string_view architecture);
 // Notes why the model cannot be run; several reasons are joined, each once.
 void add_reason(ModelConfig& config, const std::string& reason);
 
-// The last look at a configuration: consistency of a known architecture (kBadInput), and
-// `supported`.
-Status finish_config(ModelConfig& config, const std::string& where);
+// The last look at a configuration: consistency of a known architecture as far as it was read
+// (kBadInput), and `supported`.
+Status finish_config(ModelConfig& config, const std::string& where, Cut cut = Cut::kNone);
 
 }  // namespace lamina

@@ -50,16 +50,13 @@ Status check_rope(const Checkpoint& checkpoint, const RopeConfig& rope, int head
 
 Status check_config(const Checkpoint& checkpoint) {
   const ModelConfig& c = checkpoint.config();
+  LAMINA_RETURN_IF_ERROR(checkpoint.require_complete());
   if (!c.supported) {
     const std::string reason =
         c.unsupported_reason.empty() ? "" : fmt::format(": {}", c.unsupported_reason);
     return Status::bad_input(
         fmt::format("the engine cannot run architecture '{}'{}", c.architecture, reason),
         checkpoint.path().string(), "it runs llama, mistral, qwen2, qwen3 and gemma3 text models");
-  }
-  if (!checkpoint.complete()) {
-    return Status::bad_input("the checkpoint is truncated", checkpoint.path().string(),
-                             "download it again");
   }
   if (c.layers < 1 || c.hidden < 1 || c.intermediate < 1 || c.heads < 1 || c.vocab < 1 ||
       c.kv.size() != static_cast<std::size_t>(c.layers)) {

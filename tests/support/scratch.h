@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace lamina::test {
@@ -20,6 +21,11 @@ class Scratch {
     std::ofstream(where, std::ios::binary)
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return where;
+  }
+
+  std::string read(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "engine/base/json.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/gguf.h"
 #include "engine/model/tokenizer.h"
@@ -52,15 +53,11 @@ const std::vector<Fault>& faults() {
        "metadata entries are claimed, more than"},
       {"key length", [](GgufWriter& w) { w.metadata = u64(kHuge) + w.metadata.substr(8); },
        "a metadata key claims"},
-      {"key past the end", [](GgufWriter& w) { w.metadata = u64(60000) + w.metadata.substr(8); },
-       "a metadata key of 60000 bytes"},
       {"empty key", [](GgufWriter& w) { w.add("", 1u); }, "an empty metadata key"},
       {"duplicate key", [](GgufWriter& w) { w.add("general.name", "again"); },
        "duplicate key 'general.name'"},
       {"text length", [](GgufWriter& w) { w.add("x", kString, u64(kHuge)); },
        "x claims 18446744073709551615 bytes"},
-      {"text past the end", [](GgufWriter& w) { w.add("x", kString, u64(1 << 20)); },
-       "x of 1048576 bytes"},
       {"value type", [](GgufWriter& w) { w.add("x", 13, u32(0)); },
        "'x' has the unknown value type 13"},
       {"truth value", [](GgufWriter& w) { w.add("x", kBool, "\x02"); },
@@ -73,6 +70,14 @@ const std::vector<Fault>& faults() {
       {"list of texts",
        [](GgufWriter& w) { w.add("x", kArray, u32(kString) + u64(std::uint64_t{1} << 32)); },
        "the list 'x' claims"},
+      {"list that no header holds",
+       [](GgufWriter& w) { w.add("x", kArray, u32(kU8) + u64(std::uint64_t{64} << 20)); },
+       "the list 'x' claims 67108864 values: the header would be longer than"},
+      {"metadata count that no header holds",
+       [](GgufWriter& w) { w.claimed_metadata = (std::uint64_t{64} << 20) / 14; },
+       "4793490 metadata entries are claimed, more than"},
+      {"tensor count that no header holds", [](GgufWriter& w) { w.claimed_tensors = 1'000'001; },
+       "1000001 tensors are claimed, more than"},
       {"list element type", [](GgufWriter& w) { w.add("x", kArray, u32(99) + u64(1)); },
        "the list 'x' has the unknown value type 99"},
       {"list of lists",
@@ -317,7 +322,7 @@ class TestGguf : public QObject {
   void truncated_data_is_incomplete() {
     std::string bytes = tiny_gguf().build();
     auto whole = GgufFile::parse(std::as_bytes(std::span(bytes)), "x");
-    QVERIFY(whole && whole->complete);
+    QVERIFY(whole && whole->cut == Cut::kNone);
     QCOMPARE(whole->expected_size, std::uint64_t{bytes.size()});
     auto opened = Checkpoint::open(scratch_.write("cut.gguf", bytes.substr(0, bytes.size() - 1)));
     QVERIFY2(opened, opened.status().message().c_str());
@@ -335,23 +340,114 @@ class TestGguf : public QObject {
     }
   }
 
-  // Cut anywhere: inside the header an error that says so, behind it an incomplete checkpoint.
+  // Cut anywhere behind the magic: `info` says what the bytes say and null for the rest.
   void truncation_at_every_byte() {
-    std::string bytes = tiny_gguf().build();
-    bool was_open = false;
+    const std::string bytes = tiny_gguf().build();
+    const Json whole = info_of("t.gguf", bytes);
+    std::size_t known_before = 0;
     for (std::size_t size = 1; size < bytes.size(); ++size) {
       std::filesystem::path path = scratch_.write("t.gguf", bytes.substr(0, size));
       auto opened = Checkpoint::open(path);
-      if (opened) {
-        was_open = true;
-        QVERIFY(!(*opened)->complete());
-      } else {
-        QVERIFY(!was_open);
+      if (size < 4) {
+        QVERIFY(!opened);
         QCOMPARE(opened.status().kind(), ErrorKind::kBadInput);
+        QVERIFY(opened.status().what().find("not a GGUF file: it has") == 0);
+        continue;
       }
+      QVERIFY2(opened, opened.status().message().c_str());
+      QVERIFY(!(*opened)->complete());
+      const Status refusal = (*opened)->fingerprint({}).status();
+      QVERIFY(refusal.message().find("the file is truncated: ") == 0);
+      const Json info = Json::parse(info_json(**opened, ""));
+      QVERIFY(info["complete"] == Json(false));
+      std::size_t known = 0;
+      for (const auto& [key, value] : whole.items()) {
+        QVERIFY2(info.contains(key), key.c_str());
+        if (info[key].is_null() || key == "complete") continue;
+        ++known;
+        QVERIFY2(info[key] == value || (key == "supported" && info[key] == false),
+                 (key + " at " + std::to_string(size)).c_str());
+      }
+      QVERIFY(known >= known_before);
+      known_before = known;
       use(path);
     }
-    QVERIFY(was_open);
+    QVERIFY(info_of("t.gguf", bytes.substr(0, bytes.size() - 1))["supported"] == Json(true));
+  }
+
+  // A value is told as soon as its last byte is there.
+  void a_cut_header_tells_what_it_holds() {
+    const std::string bytes = tiny_gguf().build();
+    struct Case {
+      const char* key;    // in the file
+      std::size_t value;  // its bytes
+      const char* name;   // in `info`
+      Json expected;
+    };
+    const Case cases[] = {{"general.architecture", 8 + 5, "architecture", "llama"},
+                          {"general.name", 8 + 4, "name", "Tiny"},
+                          {"llama.block_count", 4, "layers", 1},
+                          {"llama.embedding_length", 4, "hidden", 8},
+                          {"llama.feed_forward_length", 4, "intermediate", 6},
+                          {"llama.attention.head_count", 4, "heads", 2},
+                          {"llama.attention.head_count_kv", 4, "kv_heads", {1}},
+                          {"llama.context_length", 4, "context_length", 64},
+                          {"tokenizer.ggml.bos_token_id", 4, "bos_id", 4}};
+    for (const Case& c : cases) {
+      const std::string key = text(c.key);
+      const std::size_t end = bytes.find(key) + key.size() + 4 + c.value;
+      QVERIFY(info_of("k.gguf", bytes.substr(0, end - 1))[c.name] == Json(nullptr));
+      QVERIFY2(info_of("k.gguf", bytes.substr(0, end))[c.name] == c.expected, c.key);
+    }
+    // Behind the last metadata entry, what absent keys mean is known too.
+    const std::size_t metadata = bytes.find(text("token_embd.weight"));
+    QVERIFY(info_of("k.gguf", bytes.substr(0, metadata - 1))["kv_bytes_per_token"] ==
+            Json(nullptr));
+    const Json info = info_of("k.gguf", bytes.substr(0, metadata));
+    QVERIFY(info["kv_bytes_per_token"] == Json(16));
+    QVERIFY(info["head_dim"] == Json({4}));
+    QVERIFY(info["window"] == Json({0}));
+    QVERIFY(info["parameters"] == Json(nullptr));
+  }
+
+  // Lengths that only a longer file could satisfy are a cut, not damage.
+  void lengths_past_the_end_are_a_cut() {
+    const std::vector<Change> changes = {
+        [](GgufWriter& w) { w.add("x", kString, u64(1 << 20)); },
+        [](GgufWriter& w) { w.add("x", kArray, u32(kU32) + u64(1 << 20)); },
+        [](GgufWriter& w) { w.add(std::string(8, 'k'), kString, u64(1 << 20)); },
+        [](GgufWriter& w) {
+          w.claimed_metadata = 1000000;
+          w.tensors.clear();
+        },
+    };
+    for (const Change& change : changes) {
+      GgufWriter w = tiny_gguf();
+      change(w);
+      const Json info = info_of("l.gguf", w.build());
+      QVERIFY(info["complete"] == Json(false));
+      QVERIFY(info["layers"] == Json(1));
+      QVERIFY(info["head_dim"] == Json(nullptr));
+    }
+  }
+
+  void every_part_of_a_split_set_may_be_cut() {
+    for (int part = 1; part <= 3; ++part) {
+      write_split("every");
+      const std::string whole = scratch_.read(part_name("every", part));
+      for (std::size_t size = 4; size < whole.size(); size += size < 200 ? 1 : 37) {
+        scratch_.write(part_name("every", part), whole.substr(0, size));
+        for (int given = 1; given <= 3; ++given) {
+          auto opened = Checkpoint::open(scratch_.path(part_name("every", given)));
+          QVERIFY2(opened, opened.status().message().c_str());
+          QVERIFY(!(*opened)->complete());
+          if (part > 1 && given == 1) QCOMPARE((*opened)->config().layers, 2);
+          const Status refusal = (*opened)->require_complete();
+          QVERIFY(refusal.message().find("the file is truncated: ") == 0);
+          QVERIFY(refusal.message().find(part_name("every", given)) != std::string::npos);
+        }
+      }
+    }
   }
 
   void a_flip_at_every_byte_is_survived() {
@@ -481,6 +577,10 @@ class TestGguf : public QObject {
   }
 
  private:
+  Json info_of(const std::string& name, const std::string& bytes) {
+    auto opened = Checkpoint::open(scratch_.write(name, bytes));
+    return opened ? Json::parse(info_json(**opened, "")) : Json(opened.status().message());
+  }
   static GgufWriter two_layers() {
     GgufWriter w = tiny_metadata("llama", 2);
     add_tiny_tensors(w, 2);

@@ -36,8 +36,8 @@ const std::vector<Fault>& faults() {
       {"header length", [] { return u64(~std::uint64_t{0}) + "{}"; },
        "its header claims 18446744073709551615 bytes"},
       {"header above the limit", [] { return u64(100'000'001) + "{}"; }, "the limit is 100000000"},
-      {"header past the end", [] { return u64(1000) + "{}"; },
-       "the file ends inside its header of 1000 bytes"},
+      {"header past the end, damaged before", [] { return u64(1000) + "{\"a\": }"; },
+       "not valid JSON at byte 7"},
       {"empty header", [] { return u64(0) + "x"; }, "its header is no JSON object"},
       {"header is a list", [] { return u64(2) + "[]"; }, "its header is no JSON object"},
       {"header is no JSON", [] { return u64(5) + "{bad}"; }, "not valid JSON"},
@@ -186,8 +186,27 @@ class TestSafetensors : public QObject {
                            256 * static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[1]));
     for (std::size_t size = 0; size <= bytes.size(); ++size) {
       auto parsed = SafetensorsFile::parse(std::as_bytes(std::span(bytes).first(size)), "x");
-      QCOMPARE(parsed.has_value(), size >= header);
-      if (parsed) QCOMPARE(parsed->complete, size == bytes.size());
+      QCOMPARE(parsed.has_value(), size >= 8);
+      if (!parsed) continue;
+      const Cut cut = size < header         ? Cut::kDirectory
+                      : size < bytes.size() ? Cut::kData
+                                            : Cut::kNone;
+      QCOMPARE(parsed->cut, cut);
+      QCOMPARE(parsed->tensors.empty(), cut == Cut::kDirectory);
+    }
+    for (std::size_t size : {std::size_t{8}, std::size_t{9}, header - 1}) {
+      write(bytes.substr(0, size), tiny_config());
+      auto cut = Checkpoint::open(scratch_.path(folder_));
+      QVERIFY2(cut, cut.status().message().c_str());
+      QCOMPARE((*cut)->cut(), Cut::kDirectory);
+      const Json info = Json::parse(info_json(**cut, ""));
+      QVERIFY(info["complete"] == Json(false));
+      QVERIFY(info["layers"] == Json(1));
+      QVERIFY(info["kv_bytes_per_token"] == Json(16));
+      QVERIFY(info["parameters"] == Json(nullptr));
+      QVERIFY(info["supported"] == Json(nullptr));
+      const std::string refusal = (*cut)->require_complete().message();
+      QVERIFY2(refusal.find("the file is truncated") == 0, refusal.c_str());
     }
     write(bytes.substr(0, bytes.size() - 3), tiny_config());
     auto opened = Checkpoint::open(scratch_.path(folder_));
@@ -243,7 +262,7 @@ class TestSafetensors : public QObject {
     expect_error(folder_, "tensor 'other.weight' is not in a-00002.safetensors");
     init();
     write_shards([](OrderedJson& map) { map.erase("model.norm.weight"); });
-    expect_error(folder_, "tensors that the index does not name");
+    expect_error(folder_, "the index does not name tensor 'model.norm.weight' of a-0000");
     init();
     write_shards();
     std::filesystem::remove(scratch_.path(folder_ + "model.safetensors.index.json"));
