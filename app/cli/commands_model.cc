@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "app/cli/common.h"
 #include "engine/base/file.h"
@@ -133,6 +135,21 @@ void add_info(CLI::App& app, Invocation& inv) {
 // ------------------------------------------------------------------------------------------
 // tokenize
 
+// A text may have tens of millions of ids, so they are written in parts.
+Status print_ids(const std::vector<std::int32_t>& ids, const Invocation& inv) {
+  constexpr std::size_t kPart = 65536;
+  std::string out = inv.common.json ? "{\"ids\":[" : "";
+  for (std::size_t begin = 0; begin < ids.size(); begin += kPart) {
+    if (inv.context.stop_requested()) return Status::cancelled();
+    const std::size_t end = std::min(ids.size(), begin + kPart);
+    fmt::format_to(std::back_inserter(out), "{}{}", begin > 0 ? "," : "",
+                   fmt::join(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                             ids.begin() + static_cast<std::ptrdiff_t>(end), ","));
+    LAMINA_RETURN_IF_ERROR(print_text(std::exchange(out, {})));
+  }
+  return print_text(out + (inv.common.json ? "]}\n" : "\n"));
+}
+
 void add_tokenize(CLI::App& app, Invocation& inv) {
   auto* command = app.add_subcommand("tokenize", "Token ids of a text (no BOS is added)");
   struct Options {
@@ -151,13 +168,12 @@ void add_tokenize(CLI::App& app, Invocation& inv) {
     inv.run = [&inv, o]() -> Status {
       std::string text = o->text;
       if (o->from_file) {
-        LAMINA_ASSIGN_OR_RETURN(text, read_text_file(o->file));
+        LAMINA_ASSIGN_OR_RETURN(text, read_text_file(o->file, kMaxTokenizerText));
       }
       LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o->model));
       LAMINA_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::make(*checkpoint->tokenizer_data()));
-      LAMINA_ASSIGN_OR_RETURN(auto ids, tokenizer->encode(text, o->special));
-      if (inv.common.json) return print_json({{"ids", ids}});
-      return print_text(fmt::format("{}\n", fmt::join(ids, ",")));
+      LAMINA_ASSIGN_OR_RETURN(auto ids, tokenizer->encode(text, o->special, inv.context.stop));
+      return print_ids(ids, inv);
     };
   });
 }
@@ -250,7 +266,7 @@ Status run_generate(const Invocation& inv, GenerateCommand& o) {
     LAMINA_ASSIGN_OR_RETURN(ids, parse_ids(o.ids));
   } else {
     if (!model->tokenizer()) return model->tokenizer_status();
-    LAMINA_ASSIGN_OR_RETURN(ids, model->tokenizer()->encode(o.prompt, o.special));
+    LAMINA_ASSIGN_OR_RETURN(ids, model->tokenizer()->encode(o.prompt, o.special, inv.context.stop));
     if (ids.empty()) return empty_prompt();
     if (model->config().add_bos && model->config().bos_id >= 0) {
       ids.insert(ids.begin(), model->config().bos_id);

@@ -66,13 +66,13 @@ Result<QuantizerNames> parse_quantizer(const std::string& text) {
 }
 
 // Fills the probe's ids and the statistics' ids from the command's options.
-Status take_ids(const Model& model, CalibrateCommand& o) {
+Status take_ids(const Model& model, const JobContext& context, CalibrateCommand& o) {
   if (o.has_ids) {
     LAMINA_ASSIGN_OR_RETURN(o.options.ids, parse_ids(o.ids));
   } else if (!o.text_file.empty()) {
     if (!model.tokenizer()) return model.tokenizer_status();
-    LAMINA_ASSIGN_OR_RETURN(std::string text, read_text_file(o.text_file));
-    LAMINA_ASSIGN_OR_RETURN(o.options.ids, model.tokenizer()->encode(text, false));
+    LAMINA_ASSIGN_OR_RETURN(std::string text, read_text_file(o.text_file, kMaxTokenizerText));
+    LAMINA_ASSIGN_OR_RETURN(o.options.ids, model.tokenizer()->encode(text, false, context.stop));
   }
   if (o.has_stats_ids) {
     LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids(o.stats_ids));
@@ -101,14 +101,14 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
   std::unique_ptr<Project> project;
   std::error_code error;
   if (std::filesystem::exists(o.project, error)) {
-    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project));
+    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project, inv.context.stop));
   }
   LAMINA_ASSIGN_OR_RETURN(ModelId id, checkpoint->model_id(inv.context));
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(checkpoint, inv.context));
-  LAMINA_RETURN_IF_ERROR(take_ids(*model, o));
+  LAMINA_RETURN_IF_ERROR(take_ids(*model, inv.context, o));
   LAMINA_RETURN_IF_ERROR(prepare_calibration(*model, o.options));
   if (!project) {
-    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project));
+    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project, inv.context.stop));
   }
   LAMINA_ASSIGN_OR_RETURN(auto job,
                           calibrate_into_project(*model, id, o.options, *project, inv.context));

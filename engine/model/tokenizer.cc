@@ -57,6 +57,23 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::make(const TokenizerData& da
   }
 }
 
+Result<std::vector<std::int32_t>> Tokenizer::encode(std::string_view text, bool parse_special,
+                                                    const std::stop_token& stop) const {
+  if (text.size() > kMaxTokenizerText) {
+    return Status::bad_input(fmt::format("a text of {} bytes is too long to tokenize", text.size()),
+                             "text", fmt::format("give at most {} bytes", kMaxTokenizerText));
+  }
+  try {
+    const Status valid = check_utf8(text, stop);
+    auto ids = valid.is_ok() ? encode_checked(text, parse_special, stop)
+                             : Result<std::vector<std::int32_t>>(valid);
+    if (stop.stop_requested()) return Status::cancelled();
+    return ids;
+  } catch (const std::exception&) {  // only memory can fail here
+    return Status::runtime("out of memory", "tokenizer", "give it less text at once");
+  }
+}
+
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   // The decoder lives no longer than this call, so it need not own the tokenizer.
   TokenDecoder decoder(std::shared_ptr<const Tokenizer>(std::shared_ptr<void>(), this));

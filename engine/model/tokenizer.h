@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,9 @@ class TokenizerData {
   std::string where;  // file, for errors
 };
 
+// The longest text of one encode(). Its work takes up to about 60 bytes of memory for each byte.
+inline constexpr std::size_t kMaxTokenizerText = std::size_t{32} << 20;
+
 class Tokenizer {
  public:
   // Errors: kBadInput: no tokenizer, unknown pre-tokenizer, model or step (named), inconsistent
@@ -47,10 +51,11 @@ class Tokenizer {
   // No BOS is added (nor any other token a post-processor would). parse_special: control tokens
   // written out in the text become their ids, otherwise they are plain text; user-defined tokens
   // are always found. decode() of the ids gives the text back unless the tokenizer normalises it
-  // (qwen2: NFC). Errors: kBadInput for text that is not UTF-8 (the byte offset is named) and for a
-  // character that the vocabulary has no token for.
-  virtual Result<std::vector<std::int32_t>> encode(std::string_view text,
-                                                   bool parse_special) const = 0;
+  // (qwen2: NFC). Errors: kBadInput for text beyond kMaxTokenizerText, text that is not UTF-8 (the
+  // byte offset is named) and a character that the vocabulary has no token for; kCancelled within
+  // 0.2 s of a stop request (a single match of a pattern is not interrupted); kRuntime for memory.
+  Result<std::vector<std::int32_t>> encode(std::string_view text, bool parse_special,
+                                           const std::stop_token& stop = {}) const;
   // The bytes of one token; "" for control tokens, the unknown token and ids out of range.
   virtual std::string token_bytes(std::int32_t id) const = 0;
   // Control and unknown tokens: plain text cannot become them.
@@ -65,6 +70,13 @@ class Tokenizer {
 
   // The text of a whole sequence: what a TokenDecoder gives.
   std::string decode(std::span<const std::int32_t> ids) const;
+
+ private:
+  // encode() of valid UTF-8 of a bounded length. May throw std::bad_alloc. After a stop request it
+  // returns soon, with anything.
+  virtual Result<std::vector<std::int32_t>> encode_checked(std::string_view text,
+                                                           bool parse_special,
+                                                           const std::stop_token& stop) const = 0;
 };
 
 // Decodes a stream of tokens: a character split over several tokens is held back until it is whole;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <queue>
 #include <tuple>
 
@@ -40,16 +39,6 @@ class BpeTokenizer : public Tokenizer {
         normalized_all_(normalized),
         normalized_plain_(without_special(std::move(normalized))) {}
 
-  Result<std::vector<std::int32_t>> encode(std::string_view text,
-                                           bool parse_special) const override {
-    LAMINA_RETURN_IF_ERROR(check_text(text));
-    try {
-      return encode_checked(text, parse_special);
-    } catch (const std::exception&) {  // only memory can fail here
-      return Status::runtime("out of memory", "tokenizer", "give it less text at once");
-    }
-  }
-
   std::string token_bytes(std::int32_t id) const override {
     return parts_.vocabulary.contains(id) ? parts_.bytes[static_cast<std::size_t>(id)]
                                           : std::string();
@@ -68,32 +57,36 @@ class BpeTokenizer : public Tokenizer {
     return tokens;
   }
 
-  Result<std::vector<std::int32_t>> encode_checked(std::string_view text,
-                                                   bool parse_special) const {
+  Result<std::vector<std::int32_t>> encode_checked(std::string_view text, bool parse_special,
+                                                   const std::stop_token& stop) const override {
     std::vector<std::int32_t> ids;
-    for (const TextFragment& raw : (parse_special ? raw_all_ : raw_plain_).split(text, true)) {
+    const AddedTokenSplitter& raw_splitter = parse_special ? raw_all_ : raw_plain_;
+    for (const TextFragment& raw : raw_splitter.split(text, true, stop)) {
+      if (stop.stop_requested()) break;
       if (raw.id >= 0) {
         ids.push_back(raw.id);
         continue;
       }
-      LAMINA_ASSIGN_OR_RETURN(const std::string clean, normalize(parts_.normalize, raw.text));
+      LAMINA_ASSIGN_OR_RETURN(const std::string clean, normalize(parts_.normalize, raw.text, stop));
       const AddedTokenSplitter& splitter = parse_special ? normalized_all_ : normalized_plain_;
-      for (const TextFragment& fragment : splitter.split(clean, raw.at_start)) {
+      for (const TextFragment& fragment : splitter.split(clean, raw.at_start, stop)) {
         if (fragment.id >= 0) {
           ids.push_back(fragment.id);
         } else {
-          LAMINA_RETURN_IF_ERROR(encode_words(fragment, ids));
+          LAMINA_RETURN_IF_ERROR(encode_words(fragment, ids, stop));
         }
       }
     }
     return ids;
   }
 
-  Status encode_words(const TextFragment& fragment, std::vector<std::int32_t>& ids) const {
+  Status encode_words(const TextFragment& fragment, std::vector<std::int32_t>& ids,
+                      const std::stop_token& stop) const {
     std::vector<TextPiece> pieces = {{std::string(fragment.text), fragment.at_start}};
-    for (const auto& step : parts_.split) LAMINA_RETURN_IF_ERROR(step->apply(pieces));
+    for (const auto& step : parts_.split) LAMINA_RETURN_IF_ERROR(step->apply(pieces, stop));
     for (const TextPiece& piece : pieces) {
-      LAMINA_RETURN_IF_ERROR(parts_.merger->encode(parts_.vocabulary, piece.text, ids));
+      if (stop.stop_requested()) break;
+      LAMINA_RETURN_IF_ERROR(parts_.merger->encode(parts_.vocabulary, piece.text, ids, stop));
     }
     return Status::ok();
   }
@@ -130,9 +123,9 @@ const BpeMerger::Rule* BpeMerger::rule(std::int32_t left, std::int32_t right) co
 }
 
 Status BpeMerger::start(const Vocabulary& vocabulary, std::string_view word,
-                        std::vector<std::int32_t>& symbols) const {
+                        std::vector<std::int32_t>& symbols, const std::stop_token& stop) const {
   bool unknown_before = false;
-  while (!word.empty()) {
+  while (!word.empty() && !stop.stop_requested()) {
     const std::string_view character = word.substr(0, first_utf8_unit(word).bytes);
     word.remove_prefix(character.size());
     const std::int32_t id = vocabulary.find_model(character);
@@ -171,7 +164,7 @@ Status BpeMerger::start(const Vocabulary& vocabulary, std::string_view word,
 }
 
 Status BpeMerger::encode(const Vocabulary& vocabulary, std::string_view word,
-                         std::vector<std::int32_t>& ids) const {
+                         std::vector<std::int32_t>& ids, const std::stop_token& stop) const {
   if (options_.ignore_merges) {
     const std::int32_t whole = vocabulary.find_model(word);
     if (whole >= 0 && !vocabulary.has(whole, Vocabulary::kControl)) {
@@ -180,7 +173,7 @@ Status BpeMerger::encode(const Vocabulary& vocabulary, std::string_view word,
     }
   }
   std::vector<std::int32_t> first;
-  LAMINA_RETURN_IF_ERROR(start(vocabulary, word, first));
+  LAMINA_RETURN_IF_ERROR(start(vocabulary, word, first, stop));
   const auto n = static_cast<std::int32_t>(first.size());
   std::vector<Symbol> symbols(first.size());
   std::priority_queue<Candidate, std::vector<Candidate>, Later> queue;
@@ -194,8 +187,8 @@ Status BpeMerger::encode(const Vocabulary& vocabulary, std::string_view word,
   for (std::int32_t i = 0; i < n; ++i)
     symbols[static_cast<std::size_t>(i)] = {first[static_cast<std::size_t>(i)], i - 1,
                                             i + 1 < n ? i + 1 : -1};
-  for (std::int32_t i = 0; i < n; ++i) offer(i);
-  while (!queue.empty()) {
+  for (std::int32_t i = 0; i < n && !stop.stop_requested(); ++i) offer(i);
+  while (!queue.empty() && !stop.stop_requested()) {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[static_cast<std::size_t>(best.place)];
@@ -225,7 +218,7 @@ Result<std::shared_ptr<const Tokenizer>> make_bpe_tokenizer(BpeParts parts) {
       continue;
     }
     AddedToken changed = token;
-    LAMINA_ASSIGN_OR_RETURN(changed.content, normalize(parts.normalize, token.content));
+    LAMINA_ASSIGN_OR_RETURN(changed.content, normalize(parts.normalize, token.content, {}));
     normalized.push_back(std::move(changed));
   }
   return std::shared_ptr<const Tokenizer>(

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,9 +40,9 @@ class BpeMerger {
 
   // Appends the word's tokens: merges by lowest rank, then leftmost, in O(n log n). Errors:
   // kBadInput naming a character that is no token, where there is neither byte nor unknown token
-  // for it.
-  Status encode(const Vocabulary& vocabulary, std::string_view word,
-                std::vector<std::int32_t>& ids) const;
+  // for it. After a stop request it returns soon, with anything.
+  Status encode(const Vocabulary& vocabulary, std::string_view word, std::vector<std::int32_t>& ids,
+                const std::stop_token& stop) const;
 
  private:
   struct Rule {
@@ -51,7 +52,7 @@ class BpeMerger {
     std::size_t operator()(std::uint64_t key) const;
   };
   Status start(const Vocabulary& vocabulary, std::string_view word,
-               std::vector<std::int32_t>& symbols) const;
+               std::vector<std::int32_t>& symbols, const std::stop_token& stop) const;
   const Rule* rule(std::int32_t left, std::int32_t right) const;
 
   std::unordered_map<std::uint64_t, Rule, PairHash> rules_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,9 @@ namespace lamina {
 class NormalizeStep {
  public:
   virtual ~NormalizeStep() = default;
-  // text is valid UTF-8 and stays so. Errors: those of TextMatcher::find_all.
-  virtual Status apply(std::string& text) const = 0;
+  // text is valid UTF-8 and stays so. Errors: those of TextMatcher::find_all. After a
+  // stop request it returns soon, with anything.
+  virtual Status apply(std::string& text, const std::stop_token& stop) const = 0;
 };
 using NormalizeSteps = std::vector<std::unique_ptr<const NormalizeStep>>;
 
@@ -31,6 +33,7 @@ std::unique_ptr<const NormalizeStep> make_replace(TextRegex pattern, std::string
 // Takes white space off the ends.
 std::unique_ptr<const NormalizeStep> make_strip(bool left, bool right);
 
-Result<std::string> normalize(const NormalizeSteps& steps, std::string_view text);
+Result<std::string> normalize(const NormalizeSteps& steps, std::string_view text,
+                              const std::stop_token& stop);
 
 }  // namespace lamina

@@ -275,14 +275,15 @@ TextMatcher::TextMatcher(const TextRegex& regex)
 }
 TextMatcher::~TextMatcher() = default;
 
-Result<std::vector<TextSpan>> TextMatcher::find_all(std::string_view text) {
+Result<std::vector<TextSpan>> TextMatcher::find_all(std::string_view text,
+                                                    const std::stop_token& stop) {
   std::vector<TextSpan> found;
   if (text.empty()) return found;
   if (!work_->data || !work_->context) return Status::runtime("out of memory", "tokenizer pattern");
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   std::size_t at = 0;
   std::size_t last_end = std::string_view::npos;
-  while (at <= text.size()) {
+  while (at <= text.size() && !stop.stop_requested()) {
     const std::uint64_t limit = kMatchSteps + kMatchStepsPerByte * (text.size() - at);
     pcre2_set_match_limit(work_->context.get(),
                           static_cast<std::uint32_t>(std::min<std::uint64_t>(

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,8 +48,8 @@ class TextMatcher {
 
   // The matches from left to right that do not overlap; an empty match is skipped where the match
   // before it ended. text must be valid UTF-8. Errors: kBadInput where the pattern takes more steps
-  // than the match limit.
-  Result<std::vector<TextSpan>> find_all(std::string_view text);
+  // than the match limit. After a stop request it returns with the next match, with anything.
+  Result<std::vector<TextSpan>> find_all(std::string_view text, const std::stop_token& stop);
 
  private:
   struct Work;

@@ -106,14 +106,16 @@ class RegexSplit : public SplitStep {
   RegexSplit(TextRegex pattern, SplitBehavior behavior, bool invert)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
-  Status apply(std::vector<TextPiece>& pieces) const override {
+  Status apply(std::vector<TextPiece>& pieces, const std::stop_token& stop) const override {
     std::vector<TextPiece> out;
     TextMatcher matcher(pattern_);
     for (const TextPiece& piece : pieces) {
-      LAMINA_ASSIGN_OR_RETURN(const std::vector<TextSpan> matches, matcher.find_all(piece.text));
+      LAMINA_ASSIGN_OR_RETURN(const std::vector<TextSpan> matches,
+                              matcher.find_all(piece.text, stop));
       const auto parts = parts_of(piece.text.size(), matches, invert_);
       for (const TextSpan& span : arrange(parts, behavior_)) {
         if (span.begin == span.end) continue;
+        if (stop.stop_requested()) return Status::ok();
         out.push_back({piece.text.substr(span.begin, span.end - span.begin),
                        piece.at_start && span.begin == 0});
       }
@@ -130,8 +132,9 @@ class RegexSplit : public SplitStep {
 
 class PrefixSpace : public SplitStep {
  public:
-  Status apply(std::vector<TextPiece>& pieces) const override {
+  Status apply(std::vector<TextPiece>& pieces, const std::stop_token& stop) const override {
     for (TextPiece& piece : pieces) {
+      if (stop.stop_requested()) break;
       if (!piece.text.empty() && piece.text[0] != ' ') piece.text.insert(0, 1, ' ');
     }
     return Status::ok();
@@ -140,8 +143,8 @@ class PrefixSpace : public SplitStep {
 
 class ByteLevel : public SplitStep {
  public:
-  Status apply(std::vector<TextPiece>& pieces) const override {
-    for (TextPiece& piece : pieces) piece.text = to_byte_level(piece.text);
+  Status apply(std::vector<TextPiece>& pieces, const std::stop_token& stop) const override {
+    for (TextPiece& piece : pieces) piece.text = to_byte_level(piece.text, stop);
     return Status::ok();
   }
 };
@@ -154,14 +157,15 @@ class Metaspace : public SplitStep {
         split_(split),
         splitter_(std::move(pattern), SplitBehavior::kMergedWithNext, false) {}
 
-  Status apply(std::vector<TextPiece>& pieces) const override {
+  Status apply(std::vector<TextPiece>& pieces, const std::stop_token& stop) const override {
     for (TextPiece& piece : pieces) {
-      piece.text = replace_all(piece.text, " ", replacement_);
+      if (stop.stop_requested()) break;
+      piece.text = replace_all(piece.text, " ", replacement_, stop);
       const bool wanted =
           scheme_ == PrependScheme::kAlways || (scheme_ == PrependScheme::kFirst && piece.at_start);
       if (wanted && !piece.text.starts_with(replacement_)) piece.text.insert(0, replacement_);
     }
-    return split_ ? splitter_.apply(pieces) : Status::ok();
+    return split_ ? splitter_.apply(pieces, stop) : Status::ok();
   }
 
  private:

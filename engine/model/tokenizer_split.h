@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,8 @@ class SplitStep {
  public:
   virtual ~SplitStep() = default;
   // Replaces the pieces by their parts, in order; empty ones disappear. Errors: those of
-  // TextRegex::find_all.
-  virtual Status apply(std::vector<TextPiece>& pieces) const = 0;
+  // TextMatcher::find_all. After a stop request it returns soon, with anything.
+  virtual Status apply(std::vector<TextPiece>& pieces, const std::stop_token& stop) const = 0;
 };
 using SplitSteps = std::vector<std::unique_ptr<const SplitStep>>;
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 #include <queue>
 #include <unordered_map>
 
@@ -38,16 +37,6 @@ class SpmTokenizer : public Tokenizer {
  public:
   static Result<std::shared_ptr<const Tokenizer>> make(const TokenizerData& data);
 
-  Result<std::vector<std::int32_t>> encode(std::string_view text,
-                                           bool parse_special) const override {
-    LAMINA_RETURN_IF_ERROR(check_text(text));
-    try {
-      return encode_checked(text, parse_special);
-    } catch (const std::exception&) {  // only memory can fail here
-      return Status::runtime("out of memory", "tokenizer", "give it less text at once");
-    }
-  }
-
   std::string token_bytes(std::int32_t id) const override {
     if (vocabulary_.has(id, Vocabulary::kControl)) return {};
     const std::string& text = vocabulary_.text(id);
@@ -78,9 +67,12 @@ class SpmTokenizer : public Tokenizer {
   SpmTokenizer(Vocabulary vocabulary, std::vector<AddedToken> control, std::vector<AddedToken> user)
       : vocabulary_(std::move(vocabulary)), control_(std::move(control)), user_(std::move(user)) {}
 
-  Result<std::vector<std::int32_t>> encode_checked(std::string_view text, bool parse_special) const;
-  Status encode_text(std::string_view text, std::vector<std::int32_t>& ids) const;
-  Status encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
+  Result<std::vector<std::int32_t>> encode_checked(std::string_view text, bool parse_special,
+                                                   const std::stop_token& stop) const override;
+  Status encode_text(std::string_view text, std::vector<std::int32_t>& ids,
+                     const std::stop_token& stop) const;
+  Status encode_word(std::string_view word, std::vector<std::int32_t>& ids,
+                     const std::stop_token& stop) const;
   void offer(Work& work, std::int32_t left) const;
   Status give_out(const Work& work, std::string_view piece, std::vector<std::int32_t>& ids) const;
   Status give_out_unknown(std::string_view piece, std::vector<std::int32_t>& ids) const;
@@ -137,31 +129,33 @@ Result<std::shared_ptr<const Tokenizer>> SpmTokenizer::make(const TokenizerData&
 }
 
 Result<std::vector<std::int32_t>> SpmTokenizer::encode_checked(std::string_view text,
-                                                               bool parse_special) const {
+                                                               bool parse_special,
+                                                               const std::stop_token& stop) const {
   std::vector<std::int32_t> ids;
   if (!parse_special) {
-    if (!text.empty()) LAMINA_RETURN_IF_ERROR(encode_text(text, ids));
+    if (!text.empty()) LAMINA_RETURN_IF_ERROR(encode_text(text, ids, stop));
     return ids;
   }
-  for (const TextFragment& fragment : control_.split(text, true)) {
+  for (const TextFragment& fragment : control_.split(text, true, stop)) {
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);
     } else {
-      LAMINA_RETURN_IF_ERROR(encode_text(fragment.text, ids));
+      LAMINA_RETURN_IF_ERROR(encode_text(fragment.text, ids, stop));
     }
   }
   return ids;
 }
 
 // A text between control tokens; user-defined tokens are part of it, as in SentencePiece.
-Status SpmTokenizer::encode_text(std::string_view text, std::vector<std::int32_t>& ids) const {
-  const std::string escaped =
-      (add_space_prefix_ ? std::string(kSpace) : std::string()) + replace_all(text, " ", kSpace);
-  for (const TextFragment& fragment : user_.split(escaped, true)) {
+Status SpmTokenizer::encode_text(std::string_view text, std::vector<std::int32_t>& ids,
+                                 const std::stop_token& stop) const {
+  const std::string escaped = (add_space_prefix_ ? std::string(kSpace) : std::string()) +
+                              replace_all(text, " ", kSpace, stop);
+  for (const TextFragment& fragment : user_.split(escaped, true, stop)) {
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);
     } else {
-      LAMINA_RETURN_IF_ERROR(encode_word(fragment.text, ids));
+      LAMINA_RETURN_IF_ERROR(encode_word(fragment.text, ids, stop));
     }
   }
   return Status::ok();
@@ -180,20 +174,23 @@ void SpmTokenizer::offer(Work& work, std::int32_t place) const {
   if (vocabulary_.has(id, Vocabulary::kUnused)) work.unused.insert_or_assign(both, left.size);
 }
 
-Status SpmTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+Status SpmTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids,
+                                 const std::stop_token& stop) const {
+  if (stop.stop_requested()) return Status::ok();
   Work work;
   work.text = word;
-  for (std::size_t at = 0; at < word.size();) {
+  for (std::size_t at = 0; at < word.size() && !stop.stop_requested();) {
     const std::size_t size = first_utf8_unit(word.substr(at)).bytes;
     const auto place = static_cast<std::int32_t>(work.symbols.size());
     work.symbols.push_back(
         {static_cast<std::int32_t>(at), static_cast<std::int32_t>(size), place - 1, place + 1});
     at += size;
   }
+  if (stop.stop_requested()) return Status::ok();
   work.symbols.back().next = -1;
   const auto n = static_cast<std::int32_t>(work.symbols.size());
-  for (std::int32_t i = 0; i + 1 < n; ++i) offer(work, i);
-  while (!work.queue.empty()) {
+  for (std::int32_t i = 0; i + 1 < n && !stop.stop_requested(); ++i) offer(work, i);
+  while (!work.queue.empty() && !stop.stop_requested()) {
     const Candidate best = work.queue.top();
     work.queue.pop();
     Symbol& left = work.symbols[static_cast<std::size_t>(best.left)];
@@ -209,6 +206,7 @@ Status SpmTokenizer::encode_word(std::string_view word, std::vector<std::int32_t
   }
   for (const Symbol& symbol : work.symbols) {
     if (symbol.size == 0) continue;
+    if (stop.stop_requested()) break;
     LAMINA_RETURN_IF_ERROR(give_out(
         work,
         word.substr(static_cast<std::size_t>(symbol.begin), static_cast<std::size_t>(symbol.size)),

@@ -8,8 +8,6 @@
 namespace lamina {
 namespace {
 
-constexpr std::size_t kMaxText = std::size_t{256} << 20;
-
 struct Range {
   std::uint8_t first, last;
 };
@@ -78,8 +76,8 @@ Utf8Unit first_utf8_unit(std::string_view text) {
   return {Utf8Unit::Kind::kCharacter, want.continuation + 1};
 }
 
-Status check_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
+Status check_utf8(std::string_view text, const std::stop_token& stop) {
+  for (std::size_t at = 0; at < text.size() && !stop.stop_requested();) {
     const Utf8Unit unit = first_utf8_unit(text.substr(at));
     if (unit.kind != Utf8Unit::Kind::kCharacter) {
       return Status::bad_input("the text is not UTF-8", fmt::format("byte offset {}", at),
@@ -88,14 +86,6 @@ Status check_utf8(std::string_view text) {
     at += unit.bytes;
   }
   return Status::ok();
-}
-
-Status check_text(std::string_view text) {
-  if (text.size() > kMaxText) {
-    return Status::bad_input(fmt::format("a text of {} bytes is too long to tokenize", text.size()),
-                             "text", fmt::format("give at most {} bytes at once", kMaxText));
-  }
-  return check_utf8(text);
 }
 
 char32_t first_character(std::string_view text) {
@@ -134,11 +124,13 @@ bool is_white_space(char32_t c) {
          c == 0x3000;
 }
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
+                        const std::stop_token& stop) {
   std::string out;
   out.reserve(text.size());
   std::size_t at = 0;
   for (std::size_t hit; !from.empty() && (hit = text.find(from, at)) != std::string_view::npos;) {
+    if (stop.stop_requested()) break;
     out.append(text, at, hit - at);
     out.append(to);
     at = hit + from.size();
@@ -149,10 +141,13 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 
 const std::string& byte_level_character(std::uint8_t byte) { return alphabet().characters[byte]; }
 
-std::string to_byte_level(std::string_view bytes) {
+std::string to_byte_level(std::string_view bytes, const std::stop_token& stop) {
   std::string out;
   out.reserve(bytes.size() + bytes.size() / 4);
-  for (char c : bytes) out += byte_level_character(static_cast<std::uint8_t>(c));
+  for (char c : bytes) {
+    if (stop.stop_requested()) break;
+    out += byte_level_character(static_cast<std::uint8_t>(c));
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -24,20 +25,22 @@ struct Utf8Unit {
 };
 Utf8Unit first_utf8_unit(std::string_view text);
 
+// Of the functions below that take a stop token: after a stop request they return soon, with
+// anything.
+
 // kBadInput with the byte offset where text is not UTF-8 (overlong forms and surrogates included).
-Status check_utf8(std::string_view text);
-// What every encode() asks of its text: UTF-8, and short enough to count its characters in 32 bits.
-Status check_text(std::string_view text);
+Status check_utf8(std::string_view text, const std::stop_token& stop = {});
 // The character at the start of valid, non-empty UTF-8.
 char32_t first_character(std::string_view text);
 void append_utf8(std::string& out, char32_t character);
 // Unicode's White_Space property.
 bool is_white_space(char32_t character);
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
+                        const std::stop_token& stop = {});
 
 // The printable character that byte-level BPE writes for a byte, as UTF-8.
 const std::string& byte_level_character(std::uint8_t byte);
-std::string to_byte_level(std::string_view bytes);
+std::string to_byte_level(std::string_view bytes, const std::stop_token& stop = {});
 // The inverse; nullopt where a character is not of that alphabet.
 std::optional<std::string> from_byte_level(std::string_view text);
 

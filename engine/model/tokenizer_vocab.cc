@@ -134,13 +134,14 @@ LongestMatcher::Match LongestMatcher::at(std::string_view text, std::size_t posi
 AddedTokenSplitter::AddedTokenSplitter(std::vector<AddedToken> tokens)
     : tokens_(std::move(tokens)), matcher_(contents_of(tokens_)) {}
 
-std::vector<TextFragment> AddedTokenSplitter::split(std::string_view text, bool at_start) const {
+std::vector<TextFragment> AddedTokenSplitter::split(std::string_view text, bool at_start,
+                                                    const std::stop_token& stop) const {
   std::vector<TextFragment> out;
   std::size_t done = 0;
   const auto put_text = [&](std::size_t end) {
     if (end > done) out.push_back({text.substr(done, end - done), -1, at_start && done == 0});
   };
-  for (std::size_t at = 0; !matcher_.empty() && at < text.size();) {
+  for (std::size_t at = 0; !matcher_.empty() && at < text.size() && !stop.stop_requested();) {
     const LongestMatcher::Match match = matcher_.at(text, at);
     if (match.bytes == 0) {
       ++at;

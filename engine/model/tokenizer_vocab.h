@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -102,8 +103,10 @@ class AddedTokenSplitter {
  public:
   // tokens: those this splitter looks for; content as it shall be found.
   explicit AddedTokenSplitter(std::vector<AddedToken> tokens);
-  // The longest token at the leftmost place wins. Views point into text.
-  std::vector<TextFragment> split(std::string_view text, bool at_start) const;
+  // The longest token at the leftmost place wins. Views point into text. After a stop request it
+  // returns soon, with anything.
+  std::vector<TextFragment> split(std::string_view text, bool at_start,
+                                  const std::stop_token& stop) const;
 
  private:
   std::vector<AddedToken> tokens_;

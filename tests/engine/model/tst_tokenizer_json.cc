@@ -3,9 +3,14 @@
 // refused.
 #include <QDir>
 #include <QTest>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/base/json.h"
@@ -87,6 +92,8 @@ class TestTokenizerJson : public QObject {
   void inconsistent_gguf_lists_are_refused();
   void a_runaway_pattern_is_stopped();
   void marks_are_ordered_in_no_quadratic_time();
+  void a_stop_is_heard_within_moments();
+  void a_text_has_a_longest_length();
   void a_large_vocabulary_loads_fast();
 };
 
@@ -357,6 +364,57 @@ void TestTokenizerJson::marks_are_ordered_in_no_quadratic_time() {
   QVERIFY2(timer.seconds() < 30, qPrintable(QString::number(timer.seconds())));
   QVERIFY(ids.has_value());
   QVERIFY((*made)->decode(*ids) == sorted);
+}
+
+// Every kind of work on a text hears a stop: texts of which each would take seconds.
+void TestTokenizerJson::a_stop_is_heard_within_moments() {
+  const auto text_of = [](const char* unit) {
+    std::string text;
+    while (text.size() + 16 < kMaxTokenizerText) text += unit;
+    return text;
+  };
+  double worst = 0;
+  for (const char* name : {"qwen2", "llama2", "gpt2"}) {
+    auto made = Tokenizer::make(json_data(load(name).at("tokenizer")));
+    QVERIFY2(made.has_value(), made.status().message().c_str());
+    // Words, one word, digits, marks that have to be ordered, added tokens.
+    for (const char* unit : {"the river ", "a", "1", "a\xCC\x80\xCC\xA3", "<|im_end|>"}) {
+      const std::string text = text_of(unit);
+      for (int wait_ms : {50, 400}) {
+        std::stop_source stop;
+        std::atomic<double> asked{0};
+        const test::CpuTimer clock;  // of this process, so a busy machine does not matter
+        std::jthread stopper([&] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+          asked = clock.seconds();
+          stop.request_stop();
+        });
+        const Status status = (*made)->encode(text, true, stop.get_token()).status();
+        const double late = clock.seconds() - asked;
+        stopper.join();
+        worst = std::max(worst, late);
+        QCOMPARE(status.kind(), ErrorKind::kCancelled);
+        QVERIFY2(late < 0.5,
+                 qPrintable(
+                     QString("%1 '%2' after %3 ms: %4 s").arg(name, unit).arg(wait_ms).arg(late)));
+      }
+    }
+  }
+  qInfo("at the latest %.3f s after the stop", worst);
+}
+
+void TestTokenizerJson::a_text_has_a_longest_length() {
+  auto made = Tokenizer::make(json_data(tiny()));
+  QVERIFY(made.has_value());
+  std::stop_source stop;
+  stop.request_stop();  // what is short enough is not refused, but takes long
+  std::string text(kMaxTokenizerText, 'a');
+  QCOMPARE((*made)->encode(text, false, stop.get_token()).status().kind(), ErrorKind::kCancelled);
+  text += 'a';
+  const Status status = (*made)->encode(text, false).status();
+  QCOMPARE(status.kind(), ErrorKind::kBadInput);
+  QVERIFY2(status.message().find("give at most 33554432 bytes") != std::string::npos,
+           status.message().c_str());
 }
 
 void TestTokenizerJson::a_large_vocabulary_loads_fast() {
