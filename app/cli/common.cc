@@ -45,7 +45,8 @@ struct Printer {
 
 Status write_stdout(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return Status::runtime("cannot write to standard output", "", "check the pipe or the disk");
+    return Status::runtime("cannot write the output", "standard output",
+                           "check the pipe or the disk");
   }
   return Status::ok();
 }

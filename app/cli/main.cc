@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <new>
+#include <sstream>
 #include <stop_token>
 #include <thread>
 
@@ -85,8 +86,10 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    return report(lamina::cli::print_text(text.str()));
   } catch (const CLI::ParseError& error) {
     return report(Status::usage(error.what(), "", "run lamina --help"));
   }

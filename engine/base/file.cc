@@ -75,8 +75,17 @@ int write_all(int fd, std::string_view text) {
 
 // Terminals, pipes and devices such as /dev/stdout are written as they are, never replaced.
 Status write_through(const std::filesystem::path& path, std::string_view text) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  // Without O_NONBLOCK, opening a pipe that nobody reads would wait for a reader.
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (fd.get() < 0 && errno == ENXIO) {
+    return Status::runtime("cannot write to a pipe or device that nobody reads", path.string(),
+                           "start its reader first, or name a file");
+  }
   if (fd.get() < 0) return cannot_write(path, errno);
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    return cannot_write(path, errno);
+  }
   if (int error = write_all(fd.get(), text); error != 0) return cannot_write(path, error);
   return fd.close() == 0 ? Status::ok() : cannot_write(path, errno);
 }

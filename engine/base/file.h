@@ -46,7 +46,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path,
 // Replaces `path` by `text`: a temporary file beside it, fsync, rename, fsync of the folder; the
 // old file stays untouched on any error, its permissions are kept. A link's target is replaced, not
 // the link; a terminal, pipe or device is written as it is. Errors: kRuntime (read-only or full
-// disk, missing folder, a folder of that name).
+// disk, missing folder, a folder of that name, a pipe without a reader).
 Status write_text_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lamina

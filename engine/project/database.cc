@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "engine/base/sha256.h"
 
@@ -40,10 +41,10 @@ Status set_durability(SQLite::Database& db, const std::string& where) {
   return Status::ok();
 }
 
-SQLite::Database connect(const std::filesystem::path& path) {
+SQLite::Database connect(const std::filesystem::path& path, LockWait& wait) {
   // An absolute path is never taken for a URI or for a name such as ":memory:".
-  SQLite::Database db(std::filesystem::absolute(path).string(), SQLite::OPEN_READWRITE,
-                      kBusyTimeoutMs);
+  SQLite::Database db(std::filesystem::absolute(path).string(), SQLite::OPEN_READWRITE);
+  sqlite3_busy_handler(db.getHandle(), &LockWait::on_busy, &wait);
   harden(db);
   return db;
 }
@@ -102,17 +103,29 @@ Status claim_empty_file(const std::filesystem::path& path, bool& made) {
 
 }  // namespace
 
+int LockWait::on_busy(void* self, int calls) {
+  auto& wait = *static_cast<LockWait*>(self);
+  const auto now = std::chrono::steady_clock::now();
+  if (calls == 0) wait.begin_ = now;
+  if (wait.stop_.stop_requested()) return 0;
+  if (now - wait.begin_ > std::chrono::milliseconds(kBusyTimeoutMs)) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return 1;
+}
+
 Status damaged(const std::string& what, const std::string& where) {
   return Status::bad_input(fmt::format("the project is damaged: {}", what), where,
                            "restore it from a copy");
 }
 
-Status status_of(const SQLite::Exception& error, const std::string& where) {
+Status status_of(const SQLite::Exception& error, const std::string& where,
+                 const std::stop_token& stop) {
   switch (error.getErrorCode() & 0xff) {
     case SQLITE_NOTADB:
       return Status::bad_input("the file is not a Lamina project", where, "choose a .lamina file");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      if (stop.stop_requested()) return Status::cancelled();
       return Status::runtime("the project is in use by another program", where,
                              "try again when it has finished");
     case SQLITE_READONLY:
@@ -162,11 +175,11 @@ Status migrate(SQLite::Database& db, std::span<const Migration> migrations,
 }
 
 Result<SQLite::Database> open_checked(const std::filesystem::path& path,
-                                      std::span<const Migration> migrations) {
+                                      std::span<const Migration> migrations, LockWait& wait) {
   const std::string where = path.string();
-  return guarded(where, [&]() -> Result<SQLite::Database> {
+  const auto open = [&]() -> Result<SQLite::Database> {
     LAMINA_RETURN_IF_ERROR(check_regular(path));
-    SQLite::Database db = connect(path);
+    SQLite::Database db = connect(path, wait);
     std::error_code error;
     if (pragma_int(db, "page_count") == 0 && std::filesystem::file_size(path, error) == 0) {
       // A creation that was killed: its journal has just been rolled back to nothing.
@@ -183,20 +196,22 @@ Result<SQLite::Database> open_checked(const std::filesystem::path& path,
     LAMINA_RETURN_IF_ERROR(migrate(db, migrations, where));
     LAMINA_RETURN_IF_ERROR(set_durability(db, where));
     return db;
-  });
+  };
+  return guarded(where, open, wait.stop());
 }
 
 Result<SQLite::Database> create_new(const std::filesystem::path& path,
-                                    std::span<const Migration> migrations) {
+                                    std::span<const Migration> migrations, LockWait& wait) {
   const std::string where = path.string();
   bool made = false;
   LAMINA_RETURN_IF_ERROR(claim_empty_file(path, made));
-  auto result = guarded(where, [&]() -> Result<SQLite::Database> {
-    SQLite::Database db = connect(path);
+  const auto fill = [&]() -> Result<SQLite::Database> {
+    SQLite::Database db = connect(path, wait);
     LAMINA_RETURN_IF_ERROR(set_durability(db, where));
     LAMINA_RETURN_IF_ERROR(migrate(db, migrations, where));
     return db;
-  });
+  };
+  auto result = guarded(where, fill, wait.stop());
   std::error_code error;
   if (!result && made && std::filesystem::file_size(path, error) == 0 && !error) {
     std::filesystem::remove(path, error);

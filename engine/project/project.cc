@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "engine/project/database.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using database::damaged;
 using database::digest;
-using database::guarded;
 
 static_assert(std::endian::native == std::endian::little,
               "rows are stored as little-endian doubles");
@@ -58,10 +58,17 @@ struct TableHead {
 struct Project::State {
   std::filesystem::path path;
   std::string where;
+  std::unique_ptr<database::LockWait> wait;  // outlives db
   SQLite::Database db;
 
-  State(const std::filesystem::path& p, SQLite::Database&& database)
-      : path(p), where(p.string()), db(std::move(database)) {}
+  State(const std::filesystem::path& p, std::unique_ptr<database::LockWait> lock_wait,
+        SQLite::Database&& database)
+      : path(p), where(p.string()), wait(std::move(lock_wait)), db(std::move(database)) {}
+
+  template <class F>
+  auto guarded(F&& f) {
+    return database::guarded(where, std::forward<F>(f), wait->stop());
+  }
 
   std::int64_t next_id(const char* table) {
     return db.execAndGet(fmt::format("SELECT coalesce(max(id), 0) + 1 FROM {}", table)).getInt64();
@@ -243,35 +250,42 @@ struct Project::State {
 Project::Project(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Project::~Project() = default;
 
-Result<std::unique_ptr<Project>> Project::create(const std::filesystem::path& path) {
-  return guarded(path.string(), [&]() -> Result<std::unique_ptr<Project>> {
+Result<std::unique_ptr<Project>> Project::create(const std::filesystem::path& path,
+                                                 std::stop_token stop) {
+  return database::guarded(path.string(), [&]() -> Result<std::unique_ptr<Project>> {
+    auto wait = std::make_unique<database::LockWait>(std::move(stop));
     LAMINA_ASSIGN_OR_RETURN(SQLite::Database db,
-                            database::create_new(path, database::project_migrations()));
-    return std::unique_ptr<Project>(new Project(std::make_unique<State>(path, std::move(db))));
+                            database::create_new(path, database::project_migrations(), *wait));
+    return std::unique_ptr<Project>(
+        new Project(std::make_unique<State>(path, std::move(wait), std::move(db))));
   });
 }
 
-Result<std::unique_ptr<Project>> Project::open(const std::filesystem::path& path) {
-  return guarded(path.string(), [&]() -> Result<std::unique_ptr<Project>> {
+Result<std::unique_ptr<Project>> Project::open(const std::filesystem::path& path,
+                                               std::stop_token stop) {
+  return database::guarded(path.string(), [&]() -> Result<std::unique_ptr<Project>> {
+    auto wait = std::make_unique<database::LockWait>(std::move(stop));
     LAMINA_ASSIGN_OR_RETURN(SQLite::Database db,
-                            database::open_checked(path, database::project_migrations()));
-    return std::unique_ptr<Project>(new Project(std::make_unique<State>(path, std::move(db))));
+                            database::open_checked(path, database::project_migrations(), *wait));
+    return std::unique_ptr<Project>(
+        new Project(std::make_unique<State>(path, std::move(wait), std::move(db))));
   });
 }
 
-Result<std::unique_ptr<Project>> Project::open_or_create(const std::filesystem::path& path) {
+Result<std::unique_ptr<Project>> Project::open_or_create(const std::filesystem::path& path,
+                                                         std::stop_token stop) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path, error);
   const bool empty = exists && std::filesystem::is_regular_file(path, error) &&
                      std::filesystem::file_size(path, error) == 0;
-  return exists && !empty ? open(path) : create(path);
+  return exists && !empty ? open(path, std::move(stop)) : create(path, std::move(stop));
 }
 
 const std::filesystem::path& Project::path() const { return state_->path; }
 
 Result<std::int64_t> Project::put_checkpoint(const ModelId& model, const std::string& path,
                                              const std::string& info_json) {
-  return guarded(state_->where, [&]() -> Result<std::int64_t> {
+  return state_->guarded([&]() -> Result<std::int64_t> {
     SQLite::Transaction transaction(state_->db, SQLite::TransactionBehavior::IMMEDIATE);
     LAMINA_ASSIGN_OR_RETURN(std::vector<CheckpointRecord> known, state_->read_checkpoints());
     CheckpointRecord record{0, model, path, info_json};
@@ -298,12 +312,12 @@ Result<std::int64_t> Project::put_checkpoint(const ModelId& model, const std::st
 }
 
 Result<std::vector<CheckpointRecord>> Project::checkpoints() const {
-  return guarded(state_->where, [&] { return state_->read_checkpoints(); });
+  return state_->guarded([&] { return state_->read_checkpoints(); });
 }
 
 Result<std::int64_t> Project::begin_table(std::int64_t checkpoint_id,
                                           const SensitivityTable& table) {
-  return guarded(state_->where, [&]() -> Result<std::int64_t> {
+  return state_->guarded([&]() -> Result<std::int64_t> {
     LAMINA_RETURN_IF_ERROR(table.geometry.validate("new table"));
     LAMINA_RETURN_IF_ERROR(table.grid.validate("new table"));
     SQLite::Transaction transaction(state_->db, SQLite::TransactionBehavior::IMMEDIATE);
@@ -314,7 +328,7 @@ Result<std::int64_t> Project::begin_table(std::int64_t checkpoint_id,
 }
 
 Status Project::put_layer(std::int64_t table_id, int layer, const std::vector<double>& values) {
-  return guarded(state_->where, [&]() -> Status {
+  return state_->guarded([&]() -> Status {
     SQLite::Transaction transaction(state_->db, SQLite::TransactionBehavior::IMMEDIATE);
     LAMINA_ASSIGN_OR_RETURN(TableHead head, state_->read_head(table_id));
     LAMINA_RETURN_IF_ERROR(
@@ -326,7 +340,7 @@ Status Project::put_layer(std::int64_t table_id, int layer, const std::vector<do
 }
 
 Result<std::int64_t> Project::put_table(std::int64_t checkpoint_id, const SensitivityTable& table) {
-  return guarded(state_->where, [&]() -> Result<std::int64_t> {
+  return state_->guarded([&]() -> Result<std::int64_t> {
     LAMINA_RETURN_IF_ERROR(table.validate("new table"));
     SQLite::Transaction transaction(state_->db, SQLite::TransactionBehavior::IMMEDIATE);
     LAMINA_ASSIGN_OR_RETURN(std::int64_t id, state_->insert_head(checkpoint_id, table));
@@ -339,14 +353,14 @@ Result<std::int64_t> Project::put_table(std::int64_t checkpoint_id, const Sensit
 }
 
 Result<std::vector<TableRecord>> Project::tables() const {
-  return guarded(state_->where, [&]() -> Result<std::vector<TableRecord>> {
+  return state_->guarded([&]() -> Result<std::vector<TableRecord>> {
     SQLite::Transaction snapshot(state_->db);
     return state_->read_tables();
   });
 }
 
 Result<SensitivityTable> Project::table(std::int64_t table_id) const {
-  return guarded(state_->where, [&]() -> Result<SensitivityTable> {
+  return state_->guarded([&]() -> Result<SensitivityTable> {
     SQLite::Transaction snapshot(state_->db);
     LAMINA_ASSIGN_OR_RETURN(TableHead head, state_->read_head(table_id));
     LAMINA_ASSIGN_OR_RETURN(head.table.values, state_->read_rows(table_id, head.table));
@@ -364,7 +378,7 @@ Result<SensitivityTable> Project::table(std::int64_t table_id) const {
 }
 
 Result<SensitivityTable> Project::unmeasured_table(std::int64_t table_id) const {
-  return guarded(state_->where, [&]() -> Result<SensitivityTable> {
+  return state_->guarded([&]() -> Result<SensitivityTable> {
     LAMINA_ASSIGN_OR_RETURN(TableHead head, state_->read_head(table_id));
     return std::move(head.table);
   });
@@ -379,7 +393,7 @@ Result<std::optional<TableRecord>> Project::newest_table() const {
 }
 
 Result<std::vector<std::vector<double>>> Project::partial_rows(std::int64_t table_id) const {
-  return guarded(state_->where, [&]() -> Result<std::vector<std::vector<double>>> {
+  return state_->guarded([&]() -> Result<std::vector<std::vector<double>>> {
     SQLite::Transaction snapshot(state_->db);
     LAMINA_ASSIGN_OR_RETURN(TableHead head, state_->read_head(table_id));
     return state_->read_rows(table_id, head.table);
@@ -388,7 +402,7 @@ Result<std::vector<std::vector<double>>> Project::partial_rows(std::int64_t tabl
 
 Status Project::put_blob(std::int64_t checkpoint_id, const std::string& name,
                          const std::string& bytes) {
-  return guarded(state_->where, [&]() -> Status {
+  return state_->guarded([&]() -> Status {
     if (bytes.size() > database::kMaxValueBytes / 2) {
       return Status::bad_input(fmt::format("'{}' has {} bytes", name, bytes.size()), state_->where,
                                fmt::format("at most {} are stored", database::kMaxValueBytes / 2));
@@ -408,7 +422,7 @@ Status Project::put_blob(std::int64_t checkpoint_id, const std::string& name,
 
 Result<std::optional<std::string>> Project::blob(std::int64_t checkpoint_id,
                                                  const std::string& name) const {
-  return guarded(state_->where, [&]() -> Result<std::optional<std::string>> {
+  return state_->guarded([&]() -> Result<std::optional<std::string>> {
     SQLite::Statement query(state_->db,
                             "SELECT bytes, digest FROM blobs WHERE checkpoint_id = ? AND name = ?");
     query.bind(1, checkpoint_id);
@@ -424,7 +438,7 @@ Result<std::optional<std::string>> Project::blob(std::int64_t checkpoint_id,
 
 Result<std::int64_t> Project::put_plan(std::int64_t table_id, const std::string& name,
                                        const Plan& plan) {
-  return guarded(state_->where, [&]() -> Result<std::int64_t> {
+  return state_->guarded([&]() -> Result<std::int64_t> {
     LAMINA_RETURN_IF_ERROR(plan.validate("new plan"));
     SQLite::Transaction transaction(state_->db, SQLite::TransactionBehavior::IMMEDIATE);
     LAMINA_RETURN_IF_ERROR(state_->read_head(table_id).status());
@@ -445,7 +459,7 @@ Result<std::int64_t> Project::put_plan(std::int64_t table_id, const std::string&
 }
 
 Result<std::vector<PlanRecord>> Project::plans() const {
-  return guarded(state_->where, [&]() -> Result<std::vector<PlanRecord>> {
+  return state_->guarded([&]() -> Result<std::vector<PlanRecord>> {
     std::vector<PlanRecord> out;
     SQLite::Statement query(
         state_->db, "SELECT id, table_id, name, created, document, digest FROM plans ORDER BY id");
@@ -458,7 +472,7 @@ Result<std::vector<PlanRecord>> Project::plans() const {
 }
 
 Result<Plan> Project::plan(std::int64_t plan_id) const {
-  return guarded(state_->where, [&]() -> Result<Plan> {
+  return state_->guarded([&]() -> Result<Plan> {
     SQLite::Statement query(
         state_->db, "SELECT id, table_id, name, created, document, digest FROM plans WHERE id = ?");
     query.bind(1, plan_id);

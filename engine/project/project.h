@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `.lamina` project: one SQLite file with checkpoints, tables (stored layer by layer as they
 // are made) and plans (spec section 9). Rollback journal, synchronous FULL: what a call has
-// returned survives kill -9. One Project belongs to one thread at a time.
+// returned survives kill -9. Where another program has locked the file, every call waits up to 10 s
+// (then kRuntime), but no longer than until the stop token of the project's opening is requested
+// (then kCancelled). One Project belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,11 +47,14 @@ struct PlanRecord {
 class Project {
  public:
   // Creates the file; refuses an existing one. Errors: kRuntime (read-only or full disk).
-  static Result<std::unique_ptr<Project>> create(const std::filesystem::path& path);
+  static Result<std::unique_ptr<Project>> create(const std::filesystem::path& path,
+                                                 std::stop_token stop = {});
   // Opens and, where it is older, migrates. Errors: kBadInput (not a project, damaged, made by a
   // newer version), kRuntime (read-only file that needs migrating).
-  static Result<std::unique_ptr<Project>> open(const std::filesystem::path& path);
-  static Result<std::unique_ptr<Project>> open_or_create(const std::filesystem::path& path);
+  static Result<std::unique_ptr<Project>> open(const std::filesystem::path& path,
+                                               std::stop_token stop = {});
+  static Result<std::unique_ptr<Project>> open_or_create(const std::filesystem::path& path,
+                                                         std::stop_token stop = {});
   ~Project();
 
   const std::filesystem::path& path() const;

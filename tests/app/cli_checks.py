@@ -8,10 +8,12 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LAMINA, MODEL, DATA = sys.argv[1:4]
@@ -74,6 +76,19 @@ class Model(Case):
             self.assertEqual(self.json("tokenize", MODEL, "--file", self.path("text"))["ids"], case["ids_plain"])
             self.assertEqual(
                 self.json("tokenize", MODEL, "--file", self.path("text"), "--special")["ids"], case["ids_special"])
+
+    def test_tokenize_is_cancelled(self):
+        with open(self.path("words"), "w", encoding="utf-8") as file:
+            file.write("the river " * (3 << 20))
+        process = subprocess.Popen([LAMINA, "tokenize", MODEL, "--file", self.path("words")],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, errors), (130, "lamina: error: cancelled\n"))
+        with open(self.path("words"), "a", encoding="utf-8") as file:
+            file.write("the river " * (1 << 19))
+        self.refused(3, "tokenize", MODEL, "--file", self.path("words"), says=["words", "33554432 bytes"])
 
     def test_forward(self):
         prompt = oracle("smol_forward.json")["prompts"][0]
@@ -243,6 +258,8 @@ class Plan(Case):
                      says="layer 3")
         self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", self.path("no/such/folder/p.json"))
         self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", "/dev/full", says="/dev/full")
+        os.mkfifo(self.path("pipe"))  # without a reader
+        self.refused(4, "solve", "--table", path, "--budget", "14x", "--plan-out", self.path("pipe"), says="nobody reads")
 
     def test_outputs_replace_nothing_else(self):
         _, table = self.seed_table()
@@ -306,6 +323,24 @@ class Plan(Case):
         self.refused(3, "solve", "--project", self.path("fake.lamina"), "--budget", "14x", says="fake.lamina")
         self.refused(3, "calibrate", MODEL, "--project", self.path("fake.lamina"), says="fake.lamina")
 
+    def test_waiting_for_a_lock_is_cancelled(self):
+        project = self.path("locked.lamina")
+        lock = sqlite3.connect(project)
+        lock.execute("CREATE TABLE t (a)")
+        lock.commit()
+        lock.isolation_level = None
+        lock.execute("BEGIN EXCLUSIVE")
+        try:
+            process = subprocess.Popen([LAMINA, "calibrate", MODEL, "--project", project, "--ids", "1,2,3"],
+                                       stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+            time.sleep(1.5)  # of the ten seconds that it waits
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, errors), (130, "lamina: error: cancelled\n"))
+        finally:
+            lock.close()
+
     def test_cancel_and_resume(self):
         project = self.path("cancel.lamina")
         arguments = [LAMINA, "calibrate", MODEL, "--project", project, "--scorer", "keydiff"]
@@ -323,6 +358,13 @@ class Usage(Case):
     def test_usage(self):
         self.assertEqual(run("--version").returncode, 0)
         self.assertIn("calibrate", run("--help").stdout)
+        for arguments in (["--version"], ["--help"], ["solve", "--help"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([LAMINA, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 4)
+            self.assertEqual(done.stderr.splitlines(), [
+                "lamina: error: cannot write the output (standard output): check the pipe or the disk"])
+        self.assertIn("--budget", run("solve", "--help").stdout)
         self.refused(2)
         self.refused(2, "dance", says="dance")
         self.refused(2, "info")

@@ -2,9 +2,13 @@
 // A project keeps what was put in, refuses what it cannot keep, and is shared by two connections.
 #include "engine/project/project.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <QTemporaryDir>
 #include <QTest>
+#include <chrono>
 #include <filesystem>
+#include <stop_token>
 #include <thread>
 
 #include "tests/engine/support/samples.h"
@@ -40,6 +44,34 @@ class TestProject : public QObject {
   Q_OBJECT
 
  private slots:
+  // Waiting for a lock lasts ten seconds, or until somebody asks to stop.
+  void a_wait_for_a_lock_hears_a_stop() {
+    QTemporaryDir folder;
+    const fs::path path = in(folder, "locked.lamina");
+    std::stop_source later;
+    auto open_already = Project::create(path, later.get_token());
+    QVERIFY2(open_already, open_already.status().message().c_str());
+    SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN EXCLUSIVE");
+    const auto stopped = [](std::stop_source& stop, const auto& call) {
+      std::jthread stopper([&stop] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        stop.request_stop();
+      });
+      const auto begin = std::chrono::steady_clock::now();
+      const Status status = call();
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+      QCOMPARE(status.kind(), ErrorKind::kCancelled);
+      QVERIFY2(waited.count() > 0.05 && waited.count() < 5, std::to_string(waited.count()).c_str());
+    };
+    std::stop_source stop;
+    stopped(stop, [&] { return Project::open(path, stop.get_token()).status(); });
+    stopped(later,
+            [&] { return (*open_already)->put_checkpoint(samples::model(), "a", "{}").status(); });
+    other.exec("ROLLBACK");
+    QVERIFY((*open_already)->put_checkpoint(samples::model(), "a", "{}"));
+  }
+
   void keeps_checkpoints() {
     QTemporaryDir folder;
     {

@@ -30,10 +30,11 @@ class TestProjectMigrate : public QObject {
 
   QTemporaryDir temporary_;
   fs::path path_;
+  database::LockWait wait_;
 
   // A version 1 file of the made-up history above with a row in it.
   void make_old() {
-    auto db = database::create_new(path_, std::span(kTwo, 1));
+    auto db = database::create_new(path_, std::span(kTwo, 1), wait_);
     QVERIFY2(db, db.status().message().c_str());
     db->exec("INSERT INTO notes VALUES (1, 'kept')");
   }
@@ -64,7 +65,7 @@ class TestProjectMigrate : public QObject {
 
   void connections_are_durable_and_hardened() {
     QVERIFY(Project::create(path_));
-    auto db = database::open_checked(path_, database::project_migrations());
+    auto db = database::open_checked(path_, database::project_migrations(), wait_);
     QVERIFY(db);
     QCOMPARE(one(*db, "PRAGMA synchronous"), std::string("2"));
     QCOMPARE(one(*db, "PRAGMA journal_mode"), std::string("delete"));
@@ -76,7 +77,7 @@ class TestProjectMigrate : public QObject {
 
   void older_files_are_migrated_with_their_rows() {
     make_old();
-    auto db = database::open_checked(path_, kTwo);
+    auto db = database::open_checked(path_, kTwo, wait_);
     QVERIFY2(db, db.status().message().c_str());
     QCOMPARE(one(*db, "PRAGMA user_version"), std::string("2"));
     QCOMPARE(one(*db, "SELECT text || ' by ' || author FROM notes"),
@@ -99,11 +100,11 @@ class TestProjectMigrate : public QObject {
   void a_failed_migration_changes_nothing() {
     make_old();
     const std::string before = samples::read_bytes(path_);
-    auto db = database::open_checked(path_, kBroken);
+    auto db = database::open_checked(path_, kBroken, wait_);
     QVERIFY(!db);
     QCOMPARE(samples::read_bytes(path_), before);
     QVERIFY(!fs::exists(path_.string() + "-journal"));
-    QVERIFY(database::open_checked(path_, kTwo));
+    QVERIFY(database::open_checked(path_, kTwo, wait_));
   }
 
   void newer_files_are_refused_untouched() {
@@ -174,7 +175,7 @@ class TestProjectMigrate : public QObject {
   void a_locked_file_is_a_runtime_error() {
     auto project = Project::create(path_);
     QVERIFY((*project)->put_checkpoint(samples::model(), "a", "{}"));
-    auto db = database::open_checked(path_, database::project_migrations());
+    auto db = database::open_checked(path_, database::project_migrations(), wait_);
     QVERIFY(db);
     db->setBusyTimeout(50);
     SQLite::Database other(path_.string(), SQLite::OPEN_READWRITE);
@@ -192,7 +193,7 @@ class TestProjectMigrate : public QObject {
   // A disk that is full: the file may not grow, the row is refused, what was there stays.
   void a_full_disk_is_a_runtime_error() {
     QVERIFY(Project::create(path_));
-    auto db = database::open_checked(path_, database::project_migrations());
+    auto db = database::open_checked(path_, database::project_migrations(), wait_);
     QVERIFY(db);
     db->exec("PRAGMA max_page_count = 16");
     Status status = database::guarded("f", [&]() -> Status {
