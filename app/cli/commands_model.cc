@@ -202,7 +202,7 @@ void add_forward(CLI::App& app, Invocation& inv) {
   command->add_option("--top", o->top, "How many logits")->check(CLI::Range(1, 1000000));
   command->callback([&inv, o] {
     inv.run = [&inv, o]() -> Status {
-      LAMINA_ASSIGN_OR_RETURN(auto ids, parse_ids(o->ids));
+      LAMINA_ASSIGN_OR_RETURN(auto ids, parse_ids("--ids", o->ids));
       LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(o->model, inv.context));
       LAMINA_ASSIGN_OR_RETURN(auto result, forward(*model, ids, o->top, inv.context));
       if (inv.common.json) {
@@ -263,11 +263,11 @@ Status run_generate(const Invocation& inv, GenerateCommand& o) {
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(o.model, inv.context));
   std::vector<std::int32_t> ids;
   if (o.has_ids) {
-    LAMINA_ASSIGN_OR_RETURN(ids, parse_ids(o.ids));
+    LAMINA_ASSIGN_OR_RETURN(ids, parse_ids("--ids", o.ids));
   } else {
     if (!model->tokenizer()) return model->tokenizer_status();
     LAMINA_ASSIGN_OR_RETURN(ids, model->tokenizer()->encode(o.prompt, o.special, inv.context.stop));
-    if (ids.empty()) return empty_prompt();
+    if (ids.empty()) return empty_prompt("--prompt");
     if (model->config().add_bos && model->config().bos_id >= 0) {
       ids.insert(ids.begin(), model->config().bos_id);
     }

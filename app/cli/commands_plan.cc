@@ -68,19 +68,19 @@ Result<QuantizerNames> parse_quantizer(const std::string& text) {
 // Fills the probe's ids and the statistics' ids from the command's options.
 Status take_ids(const Model& model, const JobContext& context, CalibrateCommand& o) {
   if (o.has_ids) {
-    LAMINA_ASSIGN_OR_RETURN(o.options.ids, parse_ids(o.ids));
+    LAMINA_ASSIGN_OR_RETURN(o.options.ids, parse_ids("--ids", o.ids));
   } else if (!o.text_file.empty()) {
     if (!model.tokenizer()) return model.tokenizer_status();
     LAMINA_ASSIGN_OR_RETURN(std::string text, read_text_file(o.text_file, kMaxTokenizerText));
     LAMINA_ASSIGN_OR_RETURN(o.options.ids, model.tokenizer()->encode(text, false, context.stop));
   }
   if (o.has_stats_ids) {
-    LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids(o.stats_ids));
+    LAMINA_ASSIGN_OR_RETURN(o.options.statistics_ids, parse_ids("--stats-ids", o.stats_ids));
   }
   // An empty list in the options would ask for the built-in text.
   const bool own_text = o.has_ids || !o.text_file.empty();
-  if (own_text && o.options.ids.empty()) return empty_prompt();
-  if (o.has_stats_ids && o.options.statistics_ids.empty()) return empty_prompt();
+  if (own_text && o.options.ids.empty()) return empty_prompt(o.has_ids ? "--ids" : "--text-file");
+  if (o.has_stats_ids && o.options.statistics_ids.empty()) return empty_prompt("--stats-ids");
   return Status::ok();
 }
 
@@ -88,8 +88,9 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
   if (!o.quantizer.empty()) {
     LAMINA_ASSIGN_OR_RETURN(o.options.quantizer, parse_quantizer(o.quantizer));
   }
-  LAMINA_ASSIGN_OR_RETURN(const SurvivorMode survivors, parse_survivor_mode(o.survivors));
-  if (survivors != SurvivorMode::kShared) {
+  const auto survivors = parse_survivor_mode(o.survivors);
+  if (!survivors) return at_option(survivors.status(), "--survivors");
+  if (*survivors != SurvivorMode::kShared) {
     return Status::usage("survivor sets per KV head are not available yet", "--survivors",
                          "use shared");
   }

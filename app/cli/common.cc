@@ -64,14 +64,18 @@ void finish_progress() {
   Printer::line_open() = false;
 }
 
-Result<std::vector<std::int32_t>> parse_ids(const std::string& text) {
+Result<std::vector<std::int32_t>> parse_ids(const std::string& option, const std::string& text) {
   std::vector<std::int32_t> ids;
   if (!text.empty() && text[0] == '@') {
     std::string path = text.substr(1);
     LAMINA_ASSIGN_OR_RETURN(Json list, read_json_file(path));
-    if (!list.is_array()) return Status::bad_input("a JSON list of token ids was expected", path);
-    for (const Json& value : list) {
-      LAMINA_ASSIGN_OR_RETURN(std::int64_t id, json_to_int(value, path, INT32_MIN, INT32_MAX));
+    if (!list.is_array()) {
+      return Status::bad_input("a JSON list of token ids was expected", path, "write [1, 2, 3]");
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      LAMINA_ASSIGN_OR_RETURN(
+          std::int64_t id,
+          json_to_int(list[i], fmt::format("{}: [{}]", path, i), INT32_MIN, INT32_MAX));
       ids.push_back(static_cast<std::int32_t>(id));
     }
     return ids;
@@ -82,7 +86,7 @@ Result<std::vector<std::int32_t>> parse_ids(const std::string& text) {
     std::int32_t id = 0;
     auto [next, error] = std::from_chars(at, end, id);
     if (error != std::errc() || (next < end && (*next != ',' || next + 1 == end))) {
-      return Status::usage(fmt::format("'{}' is not a list of token ids", text), "--ids",
+      return Status::usage(fmt::format("'{}' is not a list of token ids", text), option,
                            "write 1,2,3 or @FILE with a JSON list");
     }
     ids.push_back(id);
@@ -116,8 +120,13 @@ Status check_output(const std::string& option, const std::string& path,
   return Status::ok();
 }
 
-Status empty_prompt() {
-  return Status::bad_input("the prompt is empty", "", "give at least one token");
+Status empty_prompt(const std::string& option) {
+  return Status::bad_input("the prompt is empty", option, "give at least one token");
+}
+
+Status at_option(const Status& status, const std::string& option) {
+  if (status.is_ok() || !status.where().empty()) return status;
+  return Status(status.kind(), status.what(), option, status.advice());
 }
 
 Result<std::shared_ptr<const Checkpoint>> open_complete(const std::string& path) {

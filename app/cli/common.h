@@ -35,11 +35,15 @@ void add_model_commands(CLI::App& app,
                         Invocation& invocation);                // info, tokenize, forward, generate
 void add_plan_commands(CLI::App& app, Invocation& invocation);  // calibrate, solve
 
-// "1,2,3" or "@FILE" (a JSON list). Errors: kUsage for the text form, kBadInput for the file.
-Result<std::vector<std::int32_t>> parse_ids(const std::string& text);
+// "1,2,3" or "@FILE" (a JSON list). option: where the text was given, for errors: kUsage for the
+// text form, kBadInput for the file.
+Result<std::vector<std::int32_t>> parse_ids(const std::string& option, const std::string& text);
 
-// The refusal of a prompt without tokens.
-Status empty_prompt();
+// The refusal of a prompt without tokens; option: where it was given.
+Status empty_prompt(const std::string& option);
+
+// The error, said to be of `option` where it names no place of its own.
+Status at_option(const Status& status, const std::string& option);
 
 // A checkpoint whose weights are all there. Errors: those of Checkpoint::open(), kBadInput for a
 // file that is cut short.

@@ -5,10 +5,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdio>
 #include <new>
 #include <sstream>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "app/cli/common.h"
@@ -60,6 +63,35 @@ Status check_common(const lamina::cli::CommonOptions& common) {
   return Status::ok();
 }
 
+// The library's words as WHAT (WHERE): WHAT TO DO.
+Status usage_fault(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "lamina";
+  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+  const std::string advice = fmt::format("run {} --help", command);
+  const std::string text = error.what();
+  const auto starts = [&](std::string_view words) { return text.rfind(words, 0) == 0; };
+  const std::size_t colon = text.find(": "), space = text.find(' ');
+  if (starts("The following argument")) {
+    return Status::usage("not expected there", text.substr(colon + 2), advice);
+  }
+  if (starts("Exactly 1 option from [") && text.find(']') != std::string::npos) {
+    const std::size_t open = text.find('[') + 1;
+    return Status::usage("exactly one of these is required",
+                         text.substr(open, text.find(']') - open), advice);
+  }
+  std::string what = text, where = command;
+  if (colon != std::string::npos && colon + 1 == space) {  // "--top: Value x not in range"
+    where = text.substr(0, colon);
+    what = text.substr(colon + 2);
+  } else if (text.substr(space) == " is required" ||
+             starts("--")) {  // "--ids excludes --text-file"
+    where = text.substr(0, space);
+    what = text.substr(space + 1);
+  }
+  what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  return Status::usage(what, where, advice);
+}
+
 bool is_command(const CLI::App& app, const std::string& name) {
   return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; })
               .empty();
@@ -81,8 +113,7 @@ int run(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
 
   if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-    return report(
-        Status::usage(fmt::format("unknown command '{}'", argv[1]), "", "run lamina --help"));
+    return report(Status::usage("unknown command", argv[1], "run lamina --help"));
   }
   try {
     app.parse(argc, argv);
@@ -91,7 +122,7 @@ int run(int argc, char** argv) {
     app.exit(success, text, text);
     return report(lamina::cli::print_text(text.str()));
   } catch (const CLI::ParseError& error) {
-    return report(Status::usage(error.what(), "", "run lamina --help"));
+    return report(usage_fault(app, error));
   }
 
   std::stop_source stop;
@@ -112,8 +143,8 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     return report(
-        Status::runtime("out of memory", "", "close other programs or use a smaller input"));
+        Status::runtime("out of memory", "lamina", "close other programs or use a smaller input"));
   } catch (const std::exception& error) {
-    return report(Status::runtime(error.what()));
+    return report(Status::runtime(error.what(), "lamina", "this is a fault of Lamina; report it"));
   }
 }

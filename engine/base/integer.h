@@ -26,6 +26,13 @@ inline std::optional<Int128> checked_mul(Int128 a, Int128 b) {
   return out;
 }
 
+// a + b, nothing where it leaves 128 bits.
+inline std::optional<Int128> checked_add(Int128 a, Int128 b) {
+  Int128 out = 0;
+  if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
 // ceil(a / b). REQUIRES a >= 0, b > 0.
 inline Int128 ceil_div(Int128 a, Int128 b) { return a / b + (a % b != 0 ? 1 : 0); }
 

@@ -14,6 +14,9 @@ namespace lamina {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr char kControl[] =
+    "control characters cannot stand there; the file is damaged or of another kind";
+constexpr char kMendIt[] = "correct the file, or make it again";
 
 // Walks a text that does not parse and says where it stops: the byte and the path, e.g.
 // values[3][17].
@@ -35,15 +38,17 @@ class FaultFinder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t byte, const std::string& token,
-                   const nlohmann::json::exception&) override {
+                   const nlohmann::json::exception& error) override {
     byte_ = byte;
     token_ = token;
+    reason_ = error.what();
     return false;
   }
 
   std::size_t byte() const { return byte_; }
 
-  Status status(const std::string& where) const {
+  // text: what was walked.
+  Status status(std::string_view text, const std::string& where) const {
     std::string path;
     for (const Level& level : levels_) {
       if (level.is_array) {
@@ -54,15 +59,33 @@ class FaultFinder : public nlohmann::json_sax<Json> {
     }
     std::string what = fmt::format("not valid JSON at byte {}", byte_);
     if (!path.empty()) what += ", in " + path;
-    // Where a number is expected: NaN, Infinity, -Infinity, 1e999.
-    const bool number = token_.find_first_of("NI0123456789") != std::string::npos;
-    return Status::bad_input(what, where,
-                             number ? "a finite number may be expected there; JSON has no NaN or "
-                                      "Infinity"
-                                    : "the file is damaged or of another kind");
+    return Status::bad_input(what, where, advice(text));
   }
 
  private:
+  // The library tells the faults apart only in words: its message, and the token as far as it was
+  // read.
+  const char* advice(std::string_view text) const {
+    const auto says = [&](const char* words) { return reason_.find(words) != std::string::npos; };
+    // The library takes a NUL for the end of the text.
+    const bool nul = byte_ > 0 && byte_ <= text.size() && text[byte_ - 1] == '\0';
+    if (nul || says("control character") || token_.find("<U+") != std::string::npos) {
+      return kControl;
+    }
+    if (says("surrogate")) {
+      return "\\ud800 to \\udfff stand for a character in pairs only; write the character itself";
+    }
+    if (says("ill-formed UTF-8")) return "the file must be UTF-8";
+    // NaN, nan, Infinity, inf with or without a sign, each up to the letter that is too much.
+    const auto ends = [&](const char* letters) { return token_.ends_with(letters); };
+    const bool not_finite = (says("invalid literal") || says("invalid number")) &&
+                            (ends("N") || ends("na") || ends("-n") || ends("I") || ends("i"));
+    if (not_finite || says("number overflow")) {
+      return "a finite number may be expected there; JSON has no NaN or Infinity";
+    }
+    return "the file is damaged or of another kind";
+  }
+
   struct Level {
     bool is_array = false;
     std::size_t index = 0;
@@ -85,12 +108,13 @@ class FaultFinder : public nlohmann::json_sax<Json> {
   std::vector<Level> levels_;
   std::size_t byte_ = 0;
   std::string token_;
+  std::string reason_;
 };
 
 Status syntax_fault(std::string_view text, const std::string& where) {
   FaultFinder finder;
   Json::sax_parse(text.begin(), text.end(), &finder);
-  return finder.status(where);
+  return finder.status(text, where);
 }
 
 }  // namespace
@@ -118,16 +142,21 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     return true;
   };
   try {
-    return Json::parse(text.begin(), text.end(), callback);
+    Json json = Json::parse(text.begin(), text.end(), callback);
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+      return Status::bad_input(fmt::format("not valid JSON at byte {}", nul + 1), where, kControl);
+    }
+    return json;
   } catch (const std::bad_alloc&) {
     return Status::runtime("out of memory", where, "the file is too large for this machine");
   } catch (const std::exception&) {
-    if (!fault.empty()) return Status::bad_input(fault, where);
+    if (!fault.empty()) return Status::bad_input(fault, where, kMendIt);
     return syntax_fault(text, where);
   }
 }
 
 bool is_json_beginning(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return false;
   FaultFinder finder;
   return Json::sax_parse(text.begin(), text.end(), &finder) || finder.byte() > text.size();
 }
@@ -138,10 +167,10 @@ Result<Json> read_json_file(const std::filesystem::path& path, std::size_t max_b
 }
 
 Result<const Json*> json_member(const Json& object, const char* key, const std::string& where) {
-  if (!object.is_object()) return Status::bad_input("a JSON object was expected", where);
+  if (!object.is_object()) return Status::bad_input("a JSON object was expected", where, kMendIt);
   auto it = object.find(key);
   if (it == object.end()) {
-    return Status::bad_input(fmt::format("'{}' is missing", key), where);
+    return Status::bad_input(fmt::format("'{}' is missing", key), where, kMendIt);
   }
   return &*it;
 }
@@ -149,7 +178,7 @@ Result<const Json*> json_member(const Json& object, const char* key, const std::
 Result<std::string> json_string(const Json& object, const char* key, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* value, json_member(object, key, where));
   if (!value->is_string()) {
-    return Status::bad_input(fmt::format("'{}' must be a string", key), where);
+    return Status::bad_input(fmt::format("'{}' must be a string", key), where, kMendIt);
   }
   return value->get<std::string>();
 }
@@ -175,7 +204,7 @@ Result<std::int64_t> json_to_int(const Json& value, const std::string& where, st
   return Status::bad_input(
       fmt::format("a whole number from {} to {} was expected, not {}", min, max,
                   value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40)),
-      where);
+      where, kMendIt);
 }
 
 Result<double> json_to_number(const Json& value, const std::string& where) {
@@ -183,7 +212,7 @@ Result<double> json_to_number(const Json& value, const std::string& where) {
     double v = value.get<double>();
     if (std::isfinite(v)) return v;
   }
-  return Status::bad_input("a finite number was expected", where);
+  return Status::bad_input("a finite number was expected", where, kMendIt);
 }
 
 Result<std::int64_t> json_int(const Json& object, const char* key, const std::string& where,

@@ -28,6 +28,8 @@ constexpr Unit kUnits[] = {{"", 1},
                            {"GiB", std::int64_t{1} << 30},
                            {"TiB", std::int64_t{1} << 40}};
 
+constexpr int kMaxExponent = 38;
+
 // A decimal number, exactly: numerator / denominator.
 struct Decimal {
   Int128 numerator = 0;
@@ -38,25 +40,25 @@ bool is_digit(std::string_view text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
 
-// Takes "12", "12.5" or "1.5e9" off the front of `text`; nothing for anything else, for more than
-// 18 digits and for exponents beyond 18.
+// Takes "12", "12.5" or "1.5e9" off the front of `text`; nothing for anything else and for numbers
+// that leave 128 bits.
 std::optional<Decimal> take_decimal(std::string_view& text) {
-  std::int64_t digits = 0;
+  std::optional<Int128> digits = 0;
   int places = 0;
   bool any = false;
   auto take_digits = [&](int place) {
-    for (; is_digit(text); text.remove_prefix(1)) {
-      if (digits >= 100'000'000'000'000'000) return false;
-      digits = digits * 10 + (text.front() - '0');
+    for (; is_digit(text) && digits; text.remove_prefix(1)) {
+      digits = checked_mul(*digits, 10);
+      if (digits) digits = checked_add(*digits, text.front() - '0');
       places += place;
       any = true;
     }
-    return true;
   };
-  if (!take_digits(0)) return std::nullopt;
+  take_digits(0);
   if (!text.empty() && text.front() == '.') {
     text.remove_prefix(1);
-    if (!is_digit(text) || !take_digits(1)) return std::nullopt;
+    if (!is_digit(text)) return std::nullopt;
+    take_digits(1);
   }
   if (!any) return std::nullopt;
   if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
@@ -67,14 +69,15 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
     int exponent = 0;
     for (; is_digit(text); text.remove_prefix(1)) {
       exponent = exponent * 10 + (text.front() - '0');
-      if (exponent > 18) return std::nullopt;
+      if (exponent > kMaxExponent) return std::nullopt;
     }
     places -= sign * exponent;
   }
-  Decimal out{digits, 1};
-  for (; places > 0; --places) out.denominator *= 10;  // at most 10^36
-  for (; places < 0; ++places) out.numerator *= 10;    // at most 10^36
-  return out;
+  std::optional<Int128> denominator = 1;
+  for (; places > 0 && denominator; --places) denominator = checked_mul(*denominator, 10);
+  for (; places < 0 && digits; ++places) digits = checked_mul(*digits, 10);
+  if (!digits || !denominator) return std::nullopt;
+  return Decimal{*digits, *denominator};
 }
 
 // floor(a * b / (c * d)), nothing beyond 128 bits. REQUIRES c, d > 0.
@@ -90,6 +93,7 @@ std::optional<Int128> budget_bytes(std::string_view text, std::int64_t full_byte
   std::optional<Decimal> value = take_decimal(text);
   if (!value || value->numerator == 0) return std::nullopt;
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  if ((text == "x" || text == "%") && full_bytes <= 0) return std::nullopt;
   if (text == "x") return ratio(full_bytes, value->denominator, value->numerator, 1);
   if (text == "%") return ratio(full_bytes, value->numerator, value->denominator, 100);
   for (const Unit& unit : kUnits) {
@@ -105,8 +109,8 @@ Result<std::int64_t> parse_budget(std::string_view text, std::int64_t full_bytes
   while (!trimmed.empty() && trimmed.front() == ' ') trimmed.remove_prefix(1);
   while (!trimmed.empty() && trimmed.back() == ' ') trimmed.remove_suffix(1);
   std::optional<Int128> bytes = budget_bytes(trimmed, full_bytes);
-  if (!bytes || *bytes < 1 || !narrow(*bytes)) {
-    return Status::usage(fmt::format("'{}' is not a budget", text), "",
+  if (!bytes || !narrow(*bytes)) {
+    return Status::usage(fmt::format("'{}' is not a budget", text), "budget",
                          "write 136MB, 130MiB, 142606336, 14x or 25%");
   }
   return *narrow(*bytes);

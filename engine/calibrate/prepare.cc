@@ -12,17 +12,16 @@ namespace {
 
 Status check_names(const CalibrationOptions& options) {
   if (options.probe != "prompt") {
-    return Status::usage(fmt::format("unknown probe '{}'", options.probe), "calibration",
-                         "use prompt");
+    return Status::usage(fmt::format("unknown probe '{}'", options.probe), "--probe", "use prompt");
   }
   if (options.scorer != "streaming" && options.scorer != "keydiff" &&
       options.scorer != "triattention") {
-    return Status::usage(fmt::format("unknown scorer '{}'", options.scorer), "calibration",
+    return Status::usage(fmt::format("unknown scorer '{}'", options.scorer), "--scorer",
                          "use streaming, keydiff or triattention");
   }
   for (const std::string& name : {options.quantizer.k, options.quantizer.v}) {
     if (name != "asym-g32") {
-      return Status::usage(fmt::format("unknown quantiser '{}'", name), "calibration",
+      return Status::usage(fmt::format("unknown quantiser '{}'", name), "--quantizer",
                            "use asym-g32");
     }
   }
@@ -44,7 +43,7 @@ Status check_numbers(const CalibrationOptions& options) {
                          "use 0 or more sinks and recent tokens");
   }
   if (options.t_cache < 1) {
-    return Status::usage(fmt::format("a cache of {} tokens", options.t_cache), "calibration",
+    return Status::usage(fmt::format("a cache of {} tokens", options.t_cache), "--t-cache",
                          "use 1 or more; the checkpoint may name no context length to start from");
   }
   return Status::ok();

@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem
                            "close other programs");
   } catch (const std::exception& error) {
     return Status::bad_input(std::string("cannot read the checkpoint: ") + error.what(),
-                             path.string());
+                             path.string(), "check the path and the file");
   }
 }
 

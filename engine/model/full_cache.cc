@@ -53,7 +53,7 @@ Result<at::Tensor> FullCache::attend(int layer_index, const LayerQkv& qkv,
     if (first_position != layer.next_position) {
       return Status::runtime(fmt::format("token {} was given to a cache that expects token {}",
                                          first_position, layer.next_position),
-                             where);
+                             where, "give each layer the tokens in their order");
     }
     const std::int64_t window = transformer_->config().kv[layer_index].window;
     const std::int64_t tokens = qkv.k.size(1);

@@ -299,6 +299,10 @@ Status read_architecture(const Keys& keys, const GgufTensorMap& tensors, ModelCo
   config.qkv_bias = config.architecture == "qwen2" || tensors.contains("blk.0.attn_q.bias");
   config.qk_norm = config.architecture == "qwen3" || config.architecture == "gemma3";
   LAMINA_ASSIGN_OR_RETURN(config.attention_scale, keys.number("attention.scale", 0));
+  if (config.attention_scale < 0 || config.attention_scale > kMaxAttentionScale) {
+    return keys.metadata().wrong_type(keys.key("attention.scale"),
+                                      fmt::format("from 0 (the usual) to {}", kMaxAttentionScale));
+  }
   LAMINA_ASSIGN_OR_RETURN(config.final_logit_softcap, keys.number("final_logit_softcapping", 0));
   if (config.architecture == "gemma3") {
     config.post_norms = true;

@@ -248,11 +248,12 @@ Status read_architecture(const JsonFields& fields, ModelConfig& config) {
   config.norm_plus_one = true;
   config.embedding_scale = std::sqrt(static_cast<double>(config.hidden));
   LAMINA_ASSIGN_OR_RETURN(double scalar, fields.number("query_pre_attn_scalar", 256));
-  if (!(scalar > 0)) {
-    return Status::bad_input("'query_pre_attn_scalar' must be above 0", fields.where(),
-                             "the file is damaged");
-  }
   config.attention_scale = 1 / std::sqrt(scalar);
+  if (!(scalar > 0) || config.attention_scale > kMaxAttentionScale) {
+    return Status::bad_input(fmt::format("'query_pre_attn_scalar' must be at least {}",
+                                         1 / std::pow(kMaxAttentionScale, 2)),
+                             fields.where(), "the file is damaged");
+  }
   return Status::ok();
 }
 

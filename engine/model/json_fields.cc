@@ -22,7 +22,8 @@ Result<bool> JsonFields::boolean(const char* key, bool fallback) const {
   const Json* value = find(key);
   if (value == nullptr) return fallback;
   if (!value->is_boolean()) {
-    return Status::bad_input(std::string("'") + key + "' must be true or false", where_);
+    return Status::bad_input(std::string("'") + key + "' must be true or false", where_,
+                             "correct the file, or make it again");
   }
   return value->get<bool>();
 }

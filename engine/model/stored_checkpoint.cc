@@ -157,7 +157,8 @@ Result<std::vector<float>> StoredCheckpoint::values(const StoredTensor& tensor) 
         fmt::format("not enough memory for {} float32 values", tensor.info.elements), where,
         "close other programs or use a smaller model");
   } catch (const std::system_error& error) {
-    return Status::runtime(fmt::format("cannot start a thread: {}", error.what()), where);
+    return Status::runtime(fmt::format("cannot start a thread: {}", error.what()), where,
+                           "close other programs, or use fewer threads");
   }
 }
 
@@ -201,7 +202,7 @@ Result<std::vector<float>> StoredCheckpoint::read_named(std::string_view name) c
       [](const TensorInfo& info, std::string_view key) { return info.name < key; });
   if (it == infos_.end() || it->name != name) {
     return Status::bad_input(fmt::format("there is no tensor '{}'", name), parts_.path.string(),
-                             "`lamina info` lists what there is");
+                             "check the name");
   }
   return values(parts_.tensors[static_cast<std::size_t>(it - infos_.begin())]);
 }

@@ -17,6 +17,7 @@ constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxHeads = 65536;
 constexpr std::int64_t kMaxHeadDim = 65536;
 constexpr std::int64_t kMaxVocab = 1 << 28;
+constexpr double kMaxAttentionScale = 1000;  // the usual is 1 / sqrt(head_dim)
 
 bool is_known_architecture(std::string_view architecture);
 

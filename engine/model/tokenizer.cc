@@ -53,7 +53,7 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::make(const TokenizerData& da
     return make_of_kind(data);
   } catch (const std::exception& error) {
     return Status::runtime(fmt::format("the tokenizer could not be built: {}", error.what()),
-                           data.where);
+                           data.where, "give token ids instead of text");
   }
 }
 

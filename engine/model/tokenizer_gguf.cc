@@ -34,12 +34,12 @@ Result<std::uint8_t> flags_of(std::int32_t type, const std::string& token, std::
       return std::uint8_t{Vocabulary::kModel | Vocabulary::kUnused};
     case kByte:
       if (!parse_byte_token(token)) {
-        return Status::bad_input(fmt::format("the byte token {} is '{}', not <0xHH>", id, token),
-                                 where);
+        return tokenizer_fault(fmt::format("the byte token {} is '{}', not <0xHH>", id, token),
+                               where);
       }
       return std::uint8_t{Vocabulary::kByte};
     default:
-      return Status::bad_input(fmt::format("token {} has the unknown type {}", id, type), where);
+      return tokenizer_fault(fmt::format("token {} has the unknown type {}", id, type), where);
   }
 }
 
@@ -62,14 +62,13 @@ Result<std::vector<MergePair>> parse_merges(const TokenizerData& data,
     const std::string_view merge = data.merges[i];
     const std::size_t space = merge.find(' ', 1);
     if (space == std::string_view::npos) {
-      return Status::bad_input(fmt::format("merge {} is '{}', not two tokens", i, merge),
-                               data.where);
+      return tokenizer_fault(fmt::format("merge {} is '{}', not two tokens", i, merge), data.where);
     }
     const std::string_view left = merge.substr(0, space), right = merge.substr(space + 1);
     const MergePair pair{vocabulary.find_model(left), vocabulary.find_model(right),
                          vocabulary.find_model(std::string(left).append(right))};
     if (pair.left < 0 || pair.right < 0 || pair.merged < 0) {
-      return Status::bad_input(
+      return tokenizer_fault(
           fmt::format("merge {}, '{}', names a token that is not in the vocabulary", i, merge),
           data.where);
     }
@@ -81,17 +80,17 @@ Result<std::vector<MergePair>> parse_merges(const TokenizerData& data,
 }  // namespace
 
 Result<Vocabulary> make_gguf_vocabulary(const TokenizerData& data) {
-  if (data.tokens.empty()) return Status::bad_input("the tokenizer has no tokens", data.where);
+  if (data.tokens.empty()) return tokenizer_fault("the tokenizer has no tokens", data.where);
   const auto check_length = [&](std::size_t length, const char* what) {
     if (length == 0 || length == data.tokens.size()) return Status::ok();
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the tokenizer has {} tokens but {} {}", data.tokens.size(), length, what),
         data.where);
   };
   LAMINA_RETURN_IF_ERROR(check_length(data.types.size(), "token types"));
   LAMINA_RETURN_IF_ERROR(check_length(data.scores.size(), "scores"));
   if (data.unknown_id < -1 || data.unknown_id >= static_cast<std::int64_t>(data.tokens.size())) {
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the unknown token's id {} is outside the vocabulary", data.unknown_id),
         data.where);
   }
@@ -111,7 +110,7 @@ Result<std::shared_ptr<const Tokenizer>> make_gguf_bpe_tokenizer(const Tokenizer
   LAMINA_ASSIGN_OR_RETURN(GgufPreTokenizer pre, make_gguf_pre_tokenizer(data.pre, data.where));
   BpeParts parts;
   LAMINA_ASSIGN_OR_RETURN(parts.vocabulary, make_gguf_vocabulary(data));
-  if (data.merges.empty()) return Status::bad_input("the tokenizer has no merges", data.where);
+  if (data.merges.empty()) return tokenizer_fault("the tokenizer has no merges", data.where);
   LAMINA_ASSIGN_OR_RETURN(const std::vector<MergePair> merges,
                           parse_merges(data, parts.vocabulary));
   BpeMerger::Options options;

@@ -20,7 +20,7 @@ const Json& member_or_null(const Json& object, const char* key) {
 }
 
 Status check_model(const Json& model, const std::string& where) {
-  if (!model.is_object()) return Status::bad_input("'model' must be an object", where);
+  if (!model.is_object()) return tokenizer_fault("'model' must be an object", where);
   // Old files do not name the type; merges are what only BPE has.
   const Json& type = member_or_null(model, "type");
   const bool unnamed = type.is_null() && model.contains("merges");
@@ -50,7 +50,7 @@ Status check_model(const Json& model, const std::string& where) {
 Status add_vocabulary(const Json& model, Vocabulary& vocabulary, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* vocab, json_member(model, "vocab", where));
   if (!vocab->is_object() || vocab->empty())
-    return Status::bad_input("'vocab' must be an object with tokens", where);
+    return tokenizer_fault("'vocab' must be an object with tokens", where);
   for (const auto& [token, id] : vocab->items()) {
     LAMINA_ASSIGN_OR_RETURN(const std::int64_t number,
                             json_to_int(id, where, INT64_MIN, INT64_MAX));
@@ -61,7 +61,7 @@ Status add_vocabulary(const Json& model, Vocabulary& vocabulary, const std::stri
 
 Status add_added_tokens(const Json& list, BpeParts& parts, const std::string& where) {
   if (list.is_null()) return Status::ok();
-  if (!list.is_array()) return Status::bad_input("'added_tokens' must be a list", where);
+  if (!list.is_array()) return tokenizer_fault("'added_tokens' must be a list", where);
   for (const Json& entry : list) {
     AddedToken token;
     LAMINA_ASSIGN_OR_RETURN(token.content, json_string(entry, "content", where));
@@ -102,13 +102,13 @@ Result<std::pair<std::string, std::string>> parse_merge(const Json& merge, std::
       return std::pair(text.substr(0, space), text.substr(space + 1));
     }
   }
-  return Status::bad_input(fmt::format("merge {} is not a pair of tokens", rank), where);
+  return tokenizer_fault(fmt::format("merge {} is not a pair of tokens", rank), where);
 }
 
 Result<std::vector<MergePair>> parse_merges(const Json& model, const Vocabulary& vocabulary,
                                             const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* list, json_member(model, "merges", where));
-  if (!list->is_array()) return Status::bad_input("'merges' must be a list", where);
+  if (!list->is_array()) return tokenizer_fault("'merges' must be a list", where);
   std::vector<MergePair> out;
   out.reserve(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -116,7 +116,7 @@ Result<std::vector<MergePair>> parse_merges(const Json& model, const Vocabulary&
     const MergePair pair{vocabulary.find_model(merge.first), vocabulary.find_model(merge.second),
                          vocabulary.find_model(merge.first + merge.second)};
     if (pair.left < 0 || pair.right < 0 || pair.merged < 0) {
-      return Status::bad_input(
+      return tokenizer_fault(
           fmt::format("merge {}, '{}' + '{}', names a token that is not in the vocabulary", i,
                       merge.first, merge.second),
           where);
@@ -139,7 +139,7 @@ Result<BpeMerger::Options> parse_options(const Json& model, const Vocabulary& vo
     LAMINA_ASSIGN_OR_RETURN(const std::string unknown, json_string(model, "unk_token", where));
     options.unknown_id = vocabulary.find(unknown);
     if (options.unknown_id < 0) {
-      return Status::bad_input(
+      return tokenizer_fault(
           fmt::format("the unknown token '{}' is not in the vocabulary", unknown), where);
     }
   }
@@ -150,7 +150,7 @@ Result<BpeMerger::Options> parse_options(const Json& model, const Vocabulary& vo
 
 Result<std::shared_ptr<const Tokenizer>> make_hf_tokenizer(const TokenizerData& data) {
   const std::string& where = data.where;
-  if (data.json.size() > kMaxJson) return Status::bad_input("tokenizer.json is too large", where);
+  if (data.json.size() > kMaxJson) return tokenizer_fault("tokenizer.json is too large", where);
   LAMINA_ASSIGN_OR_RETURN(const Json json, parse_json(data.json, where));
   LAMINA_ASSIGN_OR_RETURN(const Json* model, json_member(json, "model", where));
   const std::string in_model = where + ": model";

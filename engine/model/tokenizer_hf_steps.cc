@@ -21,7 +21,7 @@ Status not_supported(const std::string& what, const std::string& name, const std
 Result<TextRegex> parse_pattern(const Json& step, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* pattern, json_member(step, "pattern", where));
   const std::string at = where + ": pattern";
-  if (!pattern->is_object()) return Status::bad_input("a pattern must be a Regex or a String", at);
+  if (!pattern->is_object()) return tokenizer_fault("a pattern must be a Regex or a String", at);
   if (pattern->contains("Regex")) {
     LAMINA_ASSIGN_OR_RETURN(const std::string regex, json_string(*pattern, "Regex", at));
     return TextRegex::compile(regex, at);
@@ -49,7 +49,7 @@ Status for_each_step(const Json& json, const char* list, const std::string& wher
   LAMINA_ASSIGN_OR_RETURN(const std::string type, json_string(json, "type", where));
   if (type != "Sequence") return visit(type, json, where);
   LAMINA_ASSIGN_OR_RETURN(const Json* steps, json_member(json, list, where));
-  if (!steps->is_array()) return Status::bad_input(fmt::format("'{}' must be a list", list), where);
+  if (!steps->is_array()) return tokenizer_fault(fmt::format("'{}' must be a list", list), where);
   for (std::size_t i = 0; i < steps->size(); ++i) {
     LAMINA_RETURN_IF_ERROR(
         for_each_step((*steps)[i], list, fmt::format("{}[{}]", where, i), visit));
@@ -88,7 +88,7 @@ Status add_normalizer(const std::string& type, const Json& step, const std::stri
 Result<std::string> parse_character(const Json& step, const char* key, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(std::string text, json_string(step, key, where));
   if (text.empty() || first_utf8_unit(text).bytes != text.size()) {
-    return Status::bad_input(fmt::format("'{}' must be one character", key), where);
+    return tokenizer_fault(fmt::format("'{}' must be one character", key), where);
   }
   return text;
 }
@@ -170,7 +170,7 @@ Result<bool> json_bool_or(const Json& object, const char* key, bool otherwise,
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return otherwise;
   if (!found->is_boolean())
-    return Status::bad_input(fmt::format("'{}' must be true or false", key), where);
+    return tokenizer_fault(fmt::format("'{}' must be true or false", key), where);
   return found->get<bool>();
 }
 

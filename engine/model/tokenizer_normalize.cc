@@ -136,7 +136,7 @@ class Replace : public NormalizeStep {
     LAMINA_ASSIGN_OR_RETURN(const std::vector<TextSpan> matches, matcher.find_all(text, stop));
     if (matches.empty()) return Status::ok();
     if (content_.size() > (kMaxResult - std::min(text.size(), kMaxResult)) / matches.size()) {
-      return Status::bad_input("the normalizer makes the text too long", "text");
+      return tokenizer_fault("the normalizer makes the text too long", "text");
     }
     std::string out;
     std::size_t at = 0;

@@ -209,7 +209,7 @@ struct TextRegex::Code {
 Result<TextRegex> TextRegex::build(std::string_view source, std::string_view shown, bool is_literal,
                                    const std::string& where) {
   CompileContextPtr context(pcre2_compile_context_create(nullptr));
-  if (!context) return Status::runtime("out of memory", where);
+  if (!context) return Status::runtime("out of memory", where, "close other programs");
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_parens_nest_limit(context.get(), 100);
   // Oniguruma's ^ and $ are those of a line.
@@ -221,13 +221,13 @@ Result<TextRegex> TextRegex::build(std::string_view source, std::string_view sho
   CodePtr code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options,
                              &error, &offset, context.get()));
   if (!code) {
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the pattern '{}' cannot be compiled: {}", shown, pcre2_text(error)), where);
   }
   // Where this machine has no JIT the same matches are found by PCRE2's interpreter.
   const int jit = pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   if (jit != 0 && jit != PCRE2_ERROR_JIT_BADOPTION) {
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the pattern '{}' cannot be compiled: {}", shown, pcre2_text(jit)), where);
   }
   auto built = std::make_shared<Code>();
@@ -238,24 +238,23 @@ Result<TextRegex> TextRegex::build(std::string_view source, std::string_view sho
 
 Result<TextRegex> TextRegex::compile(std::string_view pattern, const std::string& where) {
   if (pattern.size() > kMaxPattern) {
-    return Status::bad_input(fmt::format("a pattern of {} bytes is too long", pattern.size()),
-                             where);
+    return tokenizer_fault(fmt::format("a pattern of {} bytes is too long", pattern.size()), where);
   }
   LAMINA_RETURN_IF_ERROR(check_utf8(pattern));
   Translator translator(pattern);
   const std::string source = translator.run();
   if (!translator.fault().empty()) {
-    return Status::bad_input(fmt::format("the pattern '{}' uses {}, which is not supported",
-                                         pattern, translator.fault()),
-                             where);
+    return tokenizer_fault(fmt::format("the pattern '{}' uses {}, which is not supported", pattern,
+                                       translator.fault()),
+                           where);
   }
   return build(source, pattern, false, where);
 }
 
 Result<TextRegex> TextRegex::literal(std::string_view text, const std::string& where) {
-  if (text.empty()) return Status::bad_input("an empty text cannot split another", where);
+  if (text.empty()) return tokenizer_fault("an empty text cannot split another", where);
   if (text.size() > kMaxPattern) {
-    return Status::bad_input(fmt::format("a pattern of {} bytes is too long", text.size()), where);
+    return tokenizer_fault(fmt::format("a pattern of {} bytes is too long", text.size()), where);
   }
   LAMINA_RETURN_IF_ERROR(check_utf8(text));
   return build(text, text, true, where);
@@ -279,7 +278,8 @@ Result<std::vector<TextSpan>> TextMatcher::find_all(std::string_view text,
                                                     const std::stop_token& stop) {
   std::vector<TextSpan> found;
   if (text.empty()) return found;
-  if (!work_->data || !work_->context) return Status::runtime("out of memory", "tokenizer pattern");
+  if (!work_->data || !work_->context)
+    return Status::runtime("out of memory", "tokenizer pattern", "close other programs");
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   std::size_t at = 0;
   std::size_t last_end = std::string_view::npos;
@@ -294,7 +294,7 @@ Result<std::vector<TextSpan>> TextMatcher::find_all(std::string_view text,
     if (rc == PCRE2_ERROR_NOMATCH) break;
     const PCRE2_SIZE* match = pcre2_get_ovector_pointer(work_->data.get());
     if (rc < 0) {
-      return Status::bad_input(
+      return tokenizer_fault(
           fmt::format("the pattern '{}' failed on the text: {}", code_->shown, pcre2_text(rc)),
           fmt::format("byte offset {}", at));
     }

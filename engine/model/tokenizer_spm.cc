@@ -87,12 +87,12 @@ class SpmTokenizer : public Tokenizer {
 
 Result<std::shared_ptr<const Tokenizer>> SpmTokenizer::make(const TokenizerData& data) {
   LAMINA_ASSIGN_OR_RETURN(Vocabulary vocabulary, make_gguf_vocabulary(data));
-  if (data.scores.empty()) return Status::bad_input("the tokenizer has no scores", data.where);
+  if (data.scores.empty()) return tokenizer_fault("the tokenizer has no scores", data.where);
   const auto nan =
       std::find_if(data.scores.begin(), data.scores.end(), [](float s) { return std::isnan(s); });
   if (nan != data.scores.end()) {
-    return Status::bad_input(fmt::format("the score of token {} is NaN", nan - data.scores.begin()),
-                             data.where);
+    return tokenizer_fault(fmt::format("the score of token {} is NaN", nan - data.scores.begin()),
+                           data.where);
   }
   std::vector<AddedToken> control, user;
   std::array<std::int32_t, 256> bytes{};
@@ -112,7 +112,7 @@ Result<std::shared_ptr<const Tokenizer>> SpmTokenizer::make(const TokenizerData&
     if (vocabulary.has(id, Vocabulary::kByte)) {
       const std::uint8_t byte = parse_byte_token(token.content).value_or(0);
       if (bytes[byte] >= 0) {
-        return Status::bad_input(
+        return tokenizer_fault(
             fmt::format("the byte tokens {} and {} are the same byte", bytes[byte], id),
             data.where);
       }

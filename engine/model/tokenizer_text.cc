@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
+#include <utility>
 
 namespace lamina {
 namespace {
@@ -61,6 +62,10 @@ int hex_digit(char c) {
 }
 
 }  // namespace
+
+Status tokenizer_fault(std::string what, std::string where) {
+  return Status::bad_input(std::move(what), std::move(where), "give token ids instead of text");
+}
 
 Utf8Unit first_utf8_unit(std::string_view text) {
   const auto lead = static_cast<std::uint8_t>(text[0]);

@@ -25,6 +25,9 @@ struct Utf8Unit {
 };
 Utf8Unit first_utf8_unit(std::string_view text);
 
+// A tokenizer, or a text that it cannot work on; token ids need neither.
+Status tokenizer_fault(std::string what, std::string where);
+
 // Of the functions below that take a stop token: after a stop request they return soon, with
 // anything.
 

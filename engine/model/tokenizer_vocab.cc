@@ -42,7 +42,7 @@ std::size_t white_space_after(std::string_view text, std::size_t at) {
 Status Vocabulary::add(std::int64_t id, std::string_view text, std::uint8_t flags,
                        const std::string& where) {
   if (id < 0 || id > kMaxId) {
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the token '{}' has id {}; ids from 0 to {} are supported", text, id, kMaxId),
         where);
   }
@@ -52,7 +52,7 @@ Status Vocabulary::add(std::int64_t id, std::string_view text, std::uint8_t flag
     flags_.resize(slot + 1, kNone);
   }
   if (flags_[slot] != kNone && tokens_[slot] != text) {
-    return Status::bad_input(
+    return tokenizer_fault(
         fmt::format("the tokens '{}' and '{}' have the same id {}", tokens_[slot], text, id),
         where);
   }
@@ -68,7 +68,7 @@ Status Vocabulary::index(const std::string& where) {
     if (flags_[i] == kNone || tokens_[i].empty()) continue;
     const auto [at, fresh] = ids_.emplace(tokens_[i], static_cast<std::int32_t>(i));
     if (!fresh) {
-      return Status::bad_input(
+      return tokenizer_fault(
           fmt::format("the token '{}' has two ids, {} and {}", tokens_[i], at->second, i), where);
     }
     longest_ = std::max(longest_, tokens_[i].size());

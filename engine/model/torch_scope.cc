@@ -58,7 +58,8 @@ Status status_of_exception(const std::exception& error, const std::string& where
   if (memory) {
     return Status::runtime("not enough memory", where, "close other programs or use fewer tokens");
   }
-  return Status::runtime("LibTorch failed: " + what, where);
+  return Status::runtime("LibTorch failed: " + what, where,
+                         "try again with fewer threads or tokens");
 }
 
 }  // namespace lamina

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/rope.h"
+#include "engine/model/support.h"
 #include "engine/model/torch_scope.h"
 #include "engine/model/transformer_state.h"
 
@@ -54,9 +55,12 @@ Status check_config(const Checkpoint& checkpoint) {
   if (!c.supported) {
     const std::string reason =
         c.unsupported_reason.empty() ? "" : fmt::format(": {}", c.unsupported_reason);
-    return Status::bad_input(
-        fmt::format("the engine cannot run architecture '{}'{}", c.architecture, reason),
-        checkpoint.path().string(), "it runs llama, mistral, qwen2, qwen3 and gemma3 text models");
+    const bool known = is_known_architecture(c.architecture);
+    return Status::bad_input(fmt::format("the engine cannot run this model of architecture '{}'{}",
+                                         c.architecture, reason),
+                             checkpoint.path().string(),
+                             known ? "use a checkpoint of it without that"
+                                   : "it runs llama, mistral, qwen2, qwen3 and gemma3 text models");
   }
   if (c.layers < 1 || c.hidden < 1 || c.intermediate < 1 || c.heads < 1 || c.vocab < 1 ||
       c.kv.size() != static_cast<std::size_t>(c.layers)) {

@@ -81,7 +81,7 @@ auto guarded(const std::string& where, F&& f, const std::stop_token& stop = {}) 
   } catch (const std::bad_alloc&) {
     return Status::runtime("out of memory", where, "close other programs and try again");
   } catch (const std::exception& error) {
-    return Status::runtime(error.what(), where);
+    return Status::runtime(error.what(), where, "check the file and its folder");
   }
 }
 

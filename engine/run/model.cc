@@ -67,7 +67,9 @@ Result<ForwardResult> forward(const Model& model, const std::vector<std::int32_t
                               const JobContext& context) {
   const ModelConfig& config = model.config();
   LAMINA_RETURN_IF_ERROR(check_ids(config, ids));
-  if (top_n < 0) return Status::usage(fmt::format("{} logits were asked for", top_n), "top");
+  if (top_n < 0)
+    return Status::usage(fmt::format("{} logits were asked for", top_n), "top",
+                         "ask for 0 or more");
   const std::string where = model.checkpoint().path().string();
   const auto tokens = static_cast<std::int64_t>(ids.size());
   LAMINA_RETURN_IF_ERROR(check_memory(run_bytes(config, tokens, tokens), "this many tokens", where,

@@ -50,6 +50,9 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         lines = [line for line in done.stderr.splitlines() if line.startswith("lamina: error: ")]
         self.assertEqual(len(lines), 1, done.stderr)
+        # WHAT (WHERE): WHAT TO DO
+        if arguments[0:1] != ("solve",):
+            self.assertRegex(lines[0], r"^lamina: error: .+ \(.+\): .+$")
         for part in says if isinstance(says, (list, tuple)) else [says]:
             self.assertIn(part, lines[0])
         return lines[0]
@@ -241,6 +244,9 @@ class Plan(Case):
         _, table = self.seed_table()
         path = self.write("seed.json", table)
         self.refused(1, "solve", "--table", path, "--budget", "1MB", "--bytes", "nominal", says="45.9 MB")
+        for tiny in ("0.5", "1e-3MB", "1e19x"):
+            self.refused(1, "solve", "--table", path, "--budget", tiny, "--bytes", "nominal", says="45.9 MB")
+        self.json("solve", "--table", path, "--budget", "9223372036854775807")
         for nonsense in ("", "x", "-3MB", "0", "nan", "inf", "12 parsecs", "1e400"):
             self.refused(2, "solve", "--table", path, "--budget", nonsense)
         self.refused(2, "solve", "--table", path)
@@ -368,7 +374,15 @@ class Usage(Case):
         self.refused(2)
         self.refused(2, "dance", says="dance")
         self.refused(2, "info")
-        self.refused(2, "info", MODEL, "--frobnicate")
+        for arguments, line in (
+                (["info", MODEL, "--frobnicate"], "not expected there (--frobnicate): run lamina info --help"),
+                (["info"], "is required (model): run lamina info --help"),
+                (["tokenize", MODEL], "exactly one of these is required (--text,--file): run lamina tokenize --help"),
+                (["forward", MODEL, "--ids", "1", "--top", "0"],
+                 "value 0 not in range 1 to 1000000 (--top): run lamina forward --help"),
+                (["calibrate", MODEL, "--project", "p", "--ids", "1", "--text-file", "f"],
+                 "excludes --text-file (--ids): run lamina calibrate --help")):
+            self.assertEqual(self.refused(2, *arguments), "lamina: error: " + line)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,57 @@ class TestJson : public QObject {
     }
   }
 
+  // The advice fits the fault, and every fault has one.
+  void advises() {
+    struct Case {
+      std::string text;
+      const char* advice;
+    };
+    const std::string nul(1, '\0');
+    const Case cases[] = {
+        {"[NaN]", "a finite number may be expected there; JSON has no NaN"},
+        {"[nan]", "a finite number may be expected there; JSON has no NaN"},
+        {"[-Infinity]", "a finite number may be expected there; JSON has no NaN"},
+        {"[-inf]", "a finite number may be expected there; JSON has no NaN"},
+        {"[1e999]", "a finite number may be expected there; JSON has no NaN"},
+        {"[" + nul + "]", "control characters cannot stand there"},
+        {"[\"a" + nul + "1\"]", "control characters cannot stand there"},
+        {"{}" + nul, "control characters cannot stand there"},
+        {"{} " + nul + "{}", "control characters cannot stand there"},
+        {nul + nul + "123", "control characters cannot stand there"},
+        {"[\"\n\"]", "control characters cannot stand there"},
+        {R"(["\ud800"])", "\\ud800 to \\udfff stand for a character in pairs only"},
+        {R"(["\udc00 1"])", "\\ud800 to \\udfff stand for a character in pairs only"},
+        {R"(["\ud800\u0041"])", "\\ud800 to \\udfff stand for a character in pairs only"},
+        {"[\"\xff\"]", "the file must be UTF-8"},
+        {"[01]", "the file is damaged or of another kind"},
+        {"{\"a\": 12", "the file is damaged or of another kind"},
+        {"[1, 2}", "the file is damaged or of another kind"},
+        {"[tru]", "the file is damaged or of another kind"},
+        {R"({"a": 1, "a": 1})", "correct the file, or make it again"},
+        {nested(65, ""), "correct the file, or make it again"},
+    };
+    for (const Case& c : cases) {
+      QVERIFY2(has(error_of(c.text), std::string("(f.json): ") + c.advice),
+               error_of(c.text).c_str());
+    }
+    const Json json = Json::parse(R"({"s": "text", "n": 1.5})");
+    for (const Status& status :
+         {json_member(json, "none", "f").status(), json_member(Json(3), "s", "f").status(),
+          json_string(json, "n", "f").status(), json_int(json, "n", "f", 0, 9).status(),
+          json_number(json, "s", "f").status()}) {
+      QCOMPARE(status.advice(), std::string("correct the file, or make it again"));
+    }
+  }
+
+  void beginnings_of_json() {
+    const std::string whole = R"( {"a": [1, -2.5e3, "\u00e9x\ud83d\ude42", true], "b": null} )";
+    for (std::size_t size = 0; size <= whole.size(); ++size)
+      QVERIFY2(is_json_beginning(whole.substr(0, size)), std::to_string(size).c_str());
+    for (const char* text : {"{a", "[1,]", "{\"a\" 1", "tr1", "{}}", "\"\x01", "[\"\\q"})
+      QVERIFY2(!is_json_beginning(text), text);
+  }
+
   void integers() {
     const Json json = Json::parse(R"({"i": 3, "f": 3.0, "half": 2.5, "big": 9223372036854775807,
         "bigger": 9223372036854775808, "neg": -4, "s": "3", "n": null, "huge": 1e30, "b": true})");
