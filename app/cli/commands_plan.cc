@@ -98,21 +98,17 @@ Status run_calibrate(const Invocation& inv, CalibrateCommand& o) {
     LAMINA_RETURN_IF_ERROR(check_output("--table-out", o.table_out, {o.project, o.model}));
   }
   LAMINA_ASSIGN_OR_RETURN(auto checkpoint, open_complete(o.model));
-  // A project that exists is opened before the long work, a new one only when its table can begin.
-  std::unique_ptr<Project> project;
+  // A project that cannot be used is refused before the long work.
   std::error_code error;
   if (std::filesystem::exists(o.project, error)) {
-    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project, inv.context.stop));
+    LAMINA_RETURN_IF_ERROR(Project::open_or_create(o.project, inv.context.stop).status());
   }
   LAMINA_ASSIGN_OR_RETURN(ModelId id, checkpoint->model_id(inv.context));
   LAMINA_ASSIGN_OR_RETURN(auto model, Model::load(checkpoint, inv.context));
   LAMINA_RETURN_IF_ERROR(take_ids(*model, inv.context, o));
-  LAMINA_RETURN_IF_ERROR(prepare_calibration(*model, o.options));
-  if (!project) {
-    LAMINA_ASSIGN_OR_RETURN(project, Project::open_or_create(o.project, inv.context.stop));
-  }
-  LAMINA_ASSIGN_OR_RETURN(auto job,
-                          calibrate_into_project(*model, id, o.options, *project, inv.context));
+  LAMINA_ASSIGN_OR_RETURN(
+      auto job,
+      calibrate_into_project(*model, id, o.options, std::filesystem::path(o.project), inv.context));
   if (!o.table_out.empty()) LAMINA_RETURN_IF_ERROR(write_table(job.table, o.table_out));
   if (inv.common.json) {
     return print_json({{"project", o.project},

@@ -3,18 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "engine/base/clock.h"
 #include "engine/base/units.h"
 
 namespace lamina {
-namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 std::string to_string(const Progress& p) {
   std::string out = p.stage;

@@ -2,14 +2,13 @@
 #include "engine/calibrate/calibrate.h"
 
 #include <ATen/ATen.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
+#include "engine/base/clock.h"
 #include "engine/base/sha256.h"
 #include "engine/calibrate/layer_pass.h"
 #include "engine/calibrate/prepare.h"
@@ -68,7 +67,7 @@ Provenance provenance(const CalibrationOptions& options) {
     out.statistics_sha256 = sha256_hex(fmt::format("{}", fmt::join(options.statistics_ids, ",")));
   }
   out.version = LAMINA_VERSION;
-  out.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  out.created = now_utc();
   return out;
 }
 

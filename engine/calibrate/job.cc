@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/calibrate/job.h"
 
-#include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
+
+#include "engine/base/clock.h"
 
 namespace lamina {
 namespace {
@@ -37,17 +39,11 @@ Result<std::int64_t> begin_or_resume(Project& project, std::int64_t checkpoint_i
   return *unfinished;
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
-
-Result<CalibrationJobResult> calibrate_into_project(const Model& model, const ModelId& model_id,
-                                                    CalibrationOptions options, Project& project,
-                                                    const JobContext& context) {
+// REQUIRES prepared options.
+Result<CalibrationJobResult> measure_into(const Model& model, const ModelId& model_id,
+                                          CalibrationOptions options, Project& project,
+                                          const JobContext& context) {
   const double start = now_s();
-  LAMINA_RETURN_IF_ERROR(prepare_calibration(model, options));
   const Checkpoint& checkpoint = model.checkpoint();
   LAMINA_ASSIGN_OR_RETURN(const std::int64_t checkpoint_id,
                           project.put_checkpoint(model_id, checkpoint.path().string(),
@@ -72,6 +68,25 @@ Result<CalibrationJobResult> calibrate_into_project(const Model& model, const Mo
   LAMINA_ASSIGN_OR_RETURN(result.table, project.table(result.table_id));
   result.seconds = now_s() - start;
   return result;
+}
+
+}  // namespace
+
+Result<CalibrationJobResult> calibrate_into_project(const Model& model, const ModelId& model_id,
+                                                    CalibrationOptions options, Project& project,
+                                                    const JobContext& context) {
+  LAMINA_RETURN_IF_ERROR(prepare_calibration(model, options));
+  return measure_into(model, model_id, std::move(options), project, context);
+}
+
+Result<CalibrationJobResult> calibrate_into_project(const Model& model, const ModelId& model_id,
+                                                    CalibrationOptions options,
+                                                    const std::filesystem::path& project_path,
+                                                    const JobContext& context) {
+  LAMINA_RETURN_IF_ERROR(prepare_calibration(model, options));
+  LAMINA_ASSIGN_OR_RETURN(const std::unique_ptr<Project> project,
+                          Project::open_or_create(project_path, context.stop));
+  return measure_into(model, model_id, std::move(options), *project, context);
 }
 
 }  // namespace lamina

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "engine/base/progress.h"
 #include "engine/base/status.h"
@@ -26,6 +27,12 @@ struct CalibrationJobResult {
 // The project must belong to the calling thread. Errors: those of calibrate() and of Project.
 Result<CalibrationJobResult> calibrate_into_project(const Model& model, const ModelId& model_id,
                                                     CalibrationOptions options, Project& project,
+                                                    const JobContext& context);
+// The same for the project at a path, which is opened, or created where there is none, only when
+// the options have passed their checks. Errors: those of Project::open_or_create too.
+Result<CalibrationJobResult> calibrate_into_project(const Model& model, const ModelId& model_id,
+                                                    CalibrationOptions options,
+                                                    const std::filesystem::path& project_path,
                                                     const JobContext& context);
 
 }  // namespace lamina

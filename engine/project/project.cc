@@ -5,9 +5,9 @@
 
 #include <bit>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
+#include "engine/base/clock.h"
 #include "engine/project/database.h"
 
 namespace lamina {
@@ -18,15 +18,6 @@ using database::digest;
 
 static_assert(std::endian::native == std::endian::little,
               "rows are stored as little-endian doubles");
-
-std::string now_utc() {
-  std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 std::string pack(const std::vector<double>& values) {
   std::string out(values.size() * sizeof(double), '\0');

@@ -2,6 +2,7 @@
 // The calibration job: what an interrupted run leaves in the project and how the next one goes on.
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -77,6 +78,22 @@ class TestJob : public QObject {
     QVERIFY2(streaming.has_value(), streaming.status().message().c_str());
     QCOMPARE(streaming->resumed_layers, 0);
     QCOMPARE(project->tables()->size(), std::size_t{3});
+  }
+
+  // By its path, the project is made only for options that can be measured, and continued.
+  void a_project_by_its_path() {
+    const lamina::ModelId id{"tiny", "qwen3", std::string(64, 'a')};
+    CalibrationOptions options = probe();
+    options.scorer = "luck";
+    const auto by_path = [&](const CalibrationOptions& o) {
+      return lamina::calibrate_into_project(*model_, id, o, path("path.lamina"), one_thread());
+    };
+    QCOMPARE(by_path(options).status().kind(), lamina::ErrorKind::kUsage);
+    QVERIFY(!std::filesystem::exists(path("path.lamina")));
+    QVERIFY(!by_path(stopping_after(probe(), 2)).has_value());
+    const auto whole = by_path(probe());
+    QVERIFY2(whole.has_value(), whole.status().message().c_str());
+    QCOMPARE(whole->resumed_layers, 2);
   }
 
  private:
