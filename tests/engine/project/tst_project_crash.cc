@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A project survives kill -9 at any moment with every committed row. A writer is killed at random
 // times, from its very start (while it makes the file) on; what it reported must be there.
+#include <QElapsedTimer>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
@@ -83,18 +84,36 @@ class TestProjectCrash : public QObject {
     QVERIFY(rows >= 150);
   }
 
-  // The moments around the making of the file, on a new file each time.
+  // The moments around the making of the file, on a new file each time: from the writer's start to
+  // the time at which, on this machine, its first row is committed.
   void killed_while_creating() {
     QTemporaryDir folder;
-    std::mt19937 random(7);
+    const auto file = [&](int round) {
+      return fs::path(folder.path().toStdString()) / ("new" + std::to_string(round) + ".lamina");
+    };
     int rows = 0;
-    for (int round = 0; round < 25; ++round) {
-      const fs::path path =
-          fs::path(folder.path().toStdString()) / ("new" + std::to_string(round) + ".lamina");
-      const int us = std::uniform_int_distribution<int>(0, 30'000)(random);
-      check(path, kill_after(path, 0, us), rows);
+    QElapsedTimer first_row;
+    first_row.start();
+    const QList<QByteArray> one = kill_after(file(0), 1, 0);
+    const auto whole_us = static_cast<int>(first_row.nsecsElapsed() / 1000);
+    check(file(0), one, rows);
+    QVERIFY(rows >= 1);
+    constexpr int kRounds = 40;
+    int without_table = 0;
+    for (int round = 1; round <= kRounds; ++round) {
+      const QList<QByteArray> printed = kill_after(file(round), 0, whole_us * round / kRounds);
+      check(file(round), printed, rows);
       if (QTest::currentTestFailed()) return;
+      // What was killed before its first table was committed is a project to begin with.
+      auto project = Project::open_or_create(file(round));
+      QVERIFY2(project, project.status().message().c_str());
+      if (!(*project)->tables()->empty()) continue;
+      ++without_table;
+      QVERIFY(printed.isEmpty());
+      QVERIFY((*project)->put_checkpoint({"m", "llama", std::string(64, 'a')}, "m.gguf", "{}"));
     }
+    qInfo("%d of %d were killed before their first table", without_table, kRounds);
+    QVERIFY(without_table >= 1);
   }
 };
 

@@ -155,11 +155,16 @@ class TestProjectMigrate : public QObject {
     {
       SQLite::Database db(path_.string(), SQLite::OPEN_READWRITE);
       db.exec("CREATE TRIGGER t AFTER UPDATE ON checkpoints BEGIN DELETE FROM checkpoints; END");
+      // It would do harm: a connection without the project's settings loses the row.
+      db.exec("BEGIN; UPDATE checkpoints SET path = 'b'");
+      QCOMPARE(one(db, "SELECT count(*) FROM checkpoints"), std::string("0"));
+      db.exec("ROLLBACK");
     }
     {
       auto project = Project::open(path_);
       QVERIFY((*project)->put_checkpoint(samples::model(), "b", "{}"));
       QCOMPARE((*project)->checkpoints()->size(), std::size_t{1});
+      QCOMPARE((*project)->checkpoints()->front().path, std::string("b"));
     }
     {
       SQLite::Database db(path_.string(), SQLite::OPEN_READWRITE);
@@ -168,7 +173,11 @@ class TestProjectMigrate : public QObject {
           "'x' AS created, 'x' AS document, 'x' AS digest");
     }
     auto project = Project::open(path_);
-    if (project) QCOMPARE((*project)->plans().status().kind(), ErrorKind::kBadInput);
+    QVERIFY2(project, project.status().message().c_str());
+    const Status plans = (*project)->plans().status();
+    QCOMPARE(plans.kind(), ErrorKind::kBadInput);
+    QVERIFY2(plans.message().find("the project is damaged") != std::string::npos,
+             plans.message().c_str());
   }
 
   // Another program holds the file: the call waits, then says so; nothing is lost.
