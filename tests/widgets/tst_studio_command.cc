@@ -21,9 +21,13 @@ class TestStudioCommand : public QObject {
   void wrongWords();
   void pictureOfATable();
   void missingFileIsOneLine();
+  void refusalsHaveTheEnginesCode_data();
+  void refusalsHaveTheEnginesCode();
+  void namesThatAreNoText();
 
  private:
-  Ran run(const QStringList& arguments, const QString& platform = {}) const {
+  Ran run(const QStringList& arguments, const QString& platform = {},
+          const QString& program = QStringLiteral(LAMINA_STUDIO_PROGRAM)) const {
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.remove(QStringLiteral("QT_QPA_PLATFORM"));
@@ -32,7 +36,7 @@ class TestStudioCommand : public QObject {
     environment.remove(QStringLiteral("WAYLAND_DISPLAY"));
     if (!platform.isEmpty()) environment.insert(QStringLiteral("QT_QPA_PLATFORM"), platform);
     process.setProcessEnvironment(environment);
-    process.start(QStringLiteral(LAMINA_STUDIO_PROGRAM), arguments);
+    process.start(program, arguments);
     if (!process.waitForFinished(60000)) return {};
     return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
             QString::fromUtf8(process.readAllStandardError())};
@@ -92,6 +96,58 @@ void TestStudioCommand::missingFileIsOneLine() {
   QCOMPARE(ran.code, 3);
   QVERIFY(ran.err.contains(QStringLiteral("none.gguf")));
   QCOMPARE(ran.err.count(QLatin1Char('\n')), 1);
+}
+
+void TestStudioCommand::refusalsHaveTheEnginesCode_data() {
+  QTest::addColumn<QString>("input");
+  QTest::addColumn<QString>("output");
+  QTest::addColumn<int>("code");
+  QTest::addColumn<QString>("says");
+  const QString table = QStringLiteral("table.json"), picture = QStringLiteral("out.png");
+  QTest::newRow("list") << "list.json" << picture << 3 << "a JSON object was expected";
+  QTest::newRow("cut model") << "cut.gguf" << picture << 3 << "the file is truncated";
+  QTest::newRow("no project") << "text.lamina" << picture << 3 << "not a Lamina project";
+  QTest::newRow("full disk") << table << "/dev/full" << 4 << "No space left on device";
+  QTest::newRow("no folder") << table << "none/out.png" << 4 << "none/out.png";
+  QTest::newRow("a folder") << table << "." << 4 << "Is a directory";
+}
+
+void TestStudioCommand::refusalsHaveTheEnginesCode() {
+  QFETCH(QString, input);
+  QFETCH(QString, output);
+  QFETCH(int, code);
+  QFETCH(QString, says);
+  QTemporaryDir dir;
+  testing::writeTable(dir, QStringLiteral("table.json"), testing::syntheticTable(2));
+  const auto write = [&](const char* name, const QByteArray& bytes) {
+    QFile file(dir.filePath(QLatin1String(name)));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(bytes);
+  };
+  write("list.json", " [1, 2]");
+  write("cut.gguf", QByteArray("GGUF\3\0\0\0", 8));
+  write("text.lamina", QByteArray(4096, 'x'));
+  const Ran ran = run({dir.filePath(input), QStringLiteral("--screenshot"),
+                       output.startsWith(QLatin1Char('/')) ? output : dir.filePath(output)});
+  QCOMPARE(ran.code, code);
+  QVERIFY2(ran.err.contains(says), qPrintable(ran.err));
+  QVERIFY2(ran.err.startsWith(QStringLiteral("lamina-studio: error: ")), qPrintable(ran.err));
+  QCOMPARE(ran.err.count(QLatin1Char('\n')), 1);
+}
+
+// A file whose name is no UTF-8 can be pictured; QProcess could not even name it.
+void TestStudioCommand::namesThatAreNoText() {
+  QTemporaryDir dir;
+  const QString table =
+      testing::writeTable(dir, QStringLiteral("t.json"), testing::syntheticTable(2));
+  const QString picture = dir.filePath(QStringLiteral("out.png"));
+  const Ran ran = run({QStringLiteral("-c"),
+                       QStringLiteral("mv \"$1\" \"$2/$(printf 'n\\377.json')\" && exec \"$0\" "
+                                      "\"$2/$(printf 'n\\377.json')\" --screenshot \"$3\""),
+                       QStringLiteral(LAMINA_STUDIO_PROGRAM), table, dir.path(), picture},
+                      {}, QStringLiteral("/bin/sh"));
+  QVERIFY2(ran.code == 0, qPrintable(ran.err));
+  QCOMPARE(QImage(picture).size(), QSize(1280, 800));
 }
 
 }  // namespace lamina::studio
