@@ -360,10 +360,10 @@ class TestCalibrate : public QObject {
     const auto usage = ErrorKind::kUsage, input = ErrorKind::kBadInput;
     using O = CalibrationOptions;
     QCOMPARE(refusal([](O& o) { o.probe = "guess"; }, usage),
-             std::string("unknown probe 'guess' (calibration): use prompt"));
+             std::string("unknown probe 'guess' (--probe): use prompt"));
     QCOMPARE(
         refusal([](O& o) { o.scorer = "h3o"; }, usage),
-        std::string("unknown scorer 'h3o' (calibration): use streaming, keydiff or triattention"));
+        std::string("unknown scorer 'h3o' (--scorer): use streaming, keydiff or triattention"));
     QVERIFY(refusal([](O& o) { o.quantizer.v = "q9"; }, usage).find("'q9'") != std::string::npos);
     QVERIFY(refusal(
                 [](O& o) {
