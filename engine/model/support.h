@@ -8,11 +8,11 @@
 
 #include "engine/base/status.h"
 #include "engine/model/config.h"
+#include "engine/table/bytes.h"
 
 namespace lamina {
 
-// Bounds of hyper-parameters; larger values are damage, not models.
-constexpr std::int64_t kMaxLayers = 4096;
+// Bounds of hyper-parameters beside kMaxLayers; larger values are damage, not models.
 constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxHeads = 65536;
 constexpr std::int64_t kMaxHeadDim = 65536;

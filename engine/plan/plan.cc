@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kFormat = "lamina-plan";
 constexpr int kVersion = 1;
-constexpr std::int64_t kMaxLayers = 4096;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 
 Result<std::vector<LayerConfig>> read_layers(const Json& root, std::int64_t expected,
                                              const std::string& where) {

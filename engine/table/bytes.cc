@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kPlaneAlign = 64;
 constexpr int kFullBits = 16;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
-constexpr int kMaxLayers = 4096;
 constexpr int kMaxDim = 65536;
 
 Status too_large(const std::string& where) {
@@ -233,7 +231,7 @@ Status Geometry::validate(const std::string& where) const {
     return Status::bad_input(fmt::format("t_cache is {}", t_cache), where,
                              fmt::format("it lies from 1 to {}", kMaxTokens));
   }
-  if (layers.empty() || layers.size() > kMaxLayers) {
+  if (layers.empty() || layers.size() > static_cast<std::size_t>(kMaxLayers)) {
     return Status::bad_input(fmt::format("the geometry has {} layers", layers.size()), where,
                              fmt::format("1 to {} are possible", kMaxLayers));
   }

@@ -22,6 +22,10 @@ enum class SurvivorMode : int { kShared = 0, kPerHead = 1 };
 std::string_view to_string(SurvivorMode mode);  // "shared", "per_head"
 Result<SurvivorMode> parse_survivor_mode(std::string_view text);
 
+// Bounds of what files may claim.
+inline constexpr std::int64_t kMaxLayers = 4096;
+inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+
 // Where a layer's K and V live.
 struct LayerGeometry {
   int kv_heads = 0;
@@ -35,7 +39,8 @@ struct Geometry {
   std::vector<LayerGeometry> layers;
   // T_l = min(t_cache, window).
   std::int64_t layer_tokens(int layer) const;
-  // t_cache 1..2^40, 1..4096 layers, kv_heads and head_dim 1..65536. Errors name the layer.
+  // t_cache 1..kMaxTokens, 1..kMaxLayers layers, kv_heads and head_dim 1..65536. Errors name the
+  // layer.
   Status validate(const std::string& where) const;
   bool operator==(const Geometry&) const = default;
 };

@@ -14,15 +14,24 @@ namespace {
 
 constexpr const char* kFormat = "lamina-table";
 constexpr int kVersion = 1;
-constexpr std::int64_t kMaxLayers = 4096;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxCellBytes = std::int64_t{1} << 50;  // 4096 layers of it fit 64 bits
 
-Status bad_cell(const ConfigGrid& grid, std::size_t layer, std::size_t config,
+constexpr const char* kSensitivity = "sensitivity";
+
+Status bad_cell(const ConfigGrid& grid, const char* name, std::size_t layer, std::size_t config,
                 const std::string& found, const std::string& where) {
   return Status::bad_input(
-      fmt::format("the sensitivity of layer {}, configuration {} ({}) is {}", layer, config,
+      fmt::format("the {} of layer {}, configuration {} ({}) is {}", name, layer, config,
                   to_string(grid.at(static_cast<int>(config))), found),
       where, "a finite number of at least 0 is expected; calibrate again");
+}
+
+Status bad_bytes(const ConfigGrid& grid, std::size_t layer, std::size_t config,
+                 const std::string& found, const std::string& where) {
+  return Status::bad_input(fmt::format("the bytes of layer {}, configuration {} ({}) are {}", layer,
+                                       config, to_string(grid.at(static_cast<int>(config))), found),
+                           where,
+                           fmt::format("a whole number from 1 to {} is expected", kMaxCellBytes));
 }
 
 Status wrong_shape(const std::string& what, const std::string& where) {
@@ -30,26 +39,74 @@ Status wrong_shape(const std::string& what, const std::string& where) {
                            "one row a layer and one value a configuration are expected");
 }
 
-// values: one list a layer, one number a configuration.
-Status read_values(const Json& rows, const std::string& where, SensitivityTable& table) {
+// root[key]: one list a layer, one number a configuration.
+Result<std::vector<std::vector<double>>> read_cells(const Json& root, const char* key,
+                                                    const char* name, const SensitivityTable& table,
+                                                    const std::string& where) {
+  const Json& rows = root[key];
   const std::size_t layers = table.geometry.layers.size();
   const std::size_t configs = static_cast<std::size_t>(table.grid.size());
   if (!rows.is_array() || rows.size() != layers) {
-    return wrong_shape(fmt::format("'values' has {} rows for {} layers", rows.size(), layers),
+    return wrong_shape(fmt::format("'{}' has {} rows for {} layers", key, rows.size(), layers),
                        where);
   }
+  std::vector<std::vector<double>> cells;
   for (std::size_t l = 0; l < layers; ++l) {
     const Json& row = rows[l];
     if (!row.is_array() || row.size() != configs) {
-      return wrong_shape(fmt::format("row {} of 'values' has {} values for {} configurations", l,
+      return wrong_shape(fmt::format("row {} of '{}' has {} values for {} configurations", l, key,
                                      row.size(), configs),
                          where);
     }
-    std::vector<double>& out = table.values.emplace_back();
+    std::vector<double>& out = cells.emplace_back();
     out.reserve(configs);
     for (std::size_t c = 0; c < configs; ++c) {
-      if (!row[c].is_number()) return bad_cell(table.grid, l, c, row[c].type_name(), where);
+      if (!row[c].is_number()) return bad_cell(table.grid, name, l, c, row[c].type_name(), where);
       out.push_back(row[c].get<double>());
+    }
+  }
+  return cells;
+}
+
+// An optional list of cells and where the table keeps it.
+struct CellList {
+  const char* key;
+  const char* name;
+  std::vector<std::vector<double>> SensitivityTable::*member;
+};
+constexpr CellList kOptionalCells[] = {
+    {"stderr", "standard error", &SensitivityTable::value_errors},
+    {"propagated", "propagated error", &SensitivityTable::propagated},
+    {"kl", "KL", &SensitivityTable::kl},
+    {"kl_stderr", "standard error of the KL", &SensitivityTable::kl_errors},
+};
+
+Status read_optional(const Json& root, const std::string& where, SensitivityTable& table) {
+  for (const CellList& list : kOptionalCells) {
+    if (!root.contains(list.key)) continue;
+    LAMINA_ASSIGN_OR_RETURN(table.*list.member,
+                            read_cells(root, list.key, list.name, table, where));
+  }
+  if (root.contains("weights")) {
+    if (!root["weights"].is_array() || root["weights"].empty()) {
+      return wrong_shape("'weights' must be a list of one number a layer", where);
+    }
+    for (const Json& weight : root["weights"]) {
+      LAMINA_ASSIGN_OR_RETURN(double value, json_to_number(weight, where + ": weights"));
+      table.weights.push_back(value);
+    }
+  }
+  if (root.contains("bytes")) {
+    LAMINA_ASSIGN_OR_RETURN(auto cells, read_cells(root, "bytes", "bytes", table, where));
+    for (std::size_t l = 0; l < cells.size(); ++l) {
+      std::vector<std::int64_t>& out = table.bytes.emplace_back();
+      for (std::size_t c = 0; c < cells[l].size(); ++c) {
+        if (!(cells[l][c] >= 1 && cells[l][c] <= kMaxCellBytes) ||
+            cells[l][c] != std::floor(cells[l][c])) {
+          return bad_bytes(table.grid, l, c, fmt::format("{}", cells[l][c]), where);
+        }
+        out.push_back(static_cast<std::int64_t>(cells[l][c]));
+      }
     }
   }
   return Status::ok();
@@ -131,10 +188,52 @@ Result<SensitivityTable> head_from_json(const Json& root, const std::string& whe
 
 Result<SensitivityTable> from_json(const Json& root, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(SensitivityTable table, head_from_json(root, where));
-  LAMINA_ASSIGN_OR_RETURN(const Json* values, json_member(root, "values", where));
-  LAMINA_RETURN_IF_ERROR(read_values(*values, where, table));
+  LAMINA_RETURN_IF_ERROR(json_member(root, "values", where).status());
+  LAMINA_ASSIGN_OR_RETURN(table.values, read_cells(root, "values", kSensitivity, table, where));
+  LAMINA_RETURN_IF_ERROR(read_optional(root, where, table));
   LAMINA_RETURN_IF_ERROR(table.validate(where));
   return table;
+}
+
+// The lists beside the values: there for all layers and recipes or not at all.
+Status check_optional(const SensitivityTable& table, const std::string& where) {
+  const std::size_t configs = static_cast<std::size_t>(table.grid.size());
+  auto check_shape = [&](const auto& rows, const char* key) {
+    bool fits = rows.empty() || rows.size() == table.values.size();
+    for (const auto& row : rows) fits = fits && row.size() == configs;
+    return fits ? Status::ok() : wrong_shape(fmt::format("'{}' has another shape", key), where);
+  };
+  for (const CellList& list : kOptionalCells) {
+    const auto& rows = table.*list.member;
+    LAMINA_RETURN_IF_ERROR(check_shape(rows, list.key));
+    for (std::size_t l = 0; l < rows.size(); ++l) {
+      for (std::size_t c = 0; c < configs; ++c) {
+        if (!std::isfinite(rows[l][c]) || rows[l][c] < 0) {
+          return bad_cell(table.grid, list.name, l, c, fmt::format("{}", rows[l][c]), where);
+        }
+      }
+    }
+  }
+  LAMINA_RETURN_IF_ERROR(check_shape(table.bytes, "bytes"));
+  for (std::size_t l = 0; l < table.bytes.size(); ++l) {
+    for (std::size_t c = 0; c < configs; ++c) {
+      if (table.bytes[l][c] < 1 || table.bytes[l][c] > kMaxCellBytes) {
+        return bad_bytes(table.grid, l, c, fmt::format("{}", table.bytes[l][c]), where);
+      }
+    }
+  }
+  if (!table.weights.empty() && table.weights.size() != table.values.size()) {
+    return wrong_shape(fmt::format("'weights' has {} numbers for {} layers", table.weights.size(),
+                                   table.values.size()),
+                       where);
+  }
+  for (std::size_t l = 0; l < table.weights.size(); ++l) {
+    if (!std::isfinite(table.weights[l]) || table.weights[l] < 0) {
+      return Status::bad_input(fmt::format("the weight of layer {} is {}", l, table.weights[l]),
+                               where, "a finite number of at least 0 is expected");
+    }
+  }
+  return Status::ok();
 }
 
 }  // namespace
@@ -152,7 +251,8 @@ Status SensitivityTable::check_row(int layer, const std::vector<double>& row,
   }
   for (std::size_t c = 0; c < row.size(); ++c) {
     if (!std::isfinite(row[c]) || row[c] < 0) {
-      return bad_cell(grid, static_cast<std::size_t>(layer), c, fmt::format("{}", row[c]), where);
+      return bad_cell(grid, kSensitivity, static_cast<std::size_t>(layer), c,
+                      fmt::format("{}", row[c]), where);
     }
   }
   return Status::ok();
@@ -169,7 +269,7 @@ Status SensitivityTable::validate(const std::string& where) const {
   for (int l = 0; l < layers(); ++l) {
     LAMINA_RETURN_IF_ERROR(check_row(l, values[static_cast<std::size_t>(l)], where));
   }
-  return Status::ok();
+  return check_optional(*this, where);
 }
 
 StorageOptions SensitivityTable::storage() const {
@@ -195,7 +295,9 @@ Result<SensitivityTable> table_from_json(const std::string& text, const std::str
 Result<SensitivityTable> unmeasured_table_from_json(const std::string& text,
                                                     const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(Json root, parse_json(text, where));
-  return head_from_json(root, where);
+  LAMINA_ASSIGN_OR_RETURN(SensitivityTable table, head_from_json(root, where));
+  LAMINA_RETURN_IF_ERROR(read_optional(root, where, table));
+  return table;
 }
 
 std::string table_to_json(const SensitivityTable& table) {
@@ -214,6 +316,11 @@ std::string table_to_json(const SensitivityTable& table) {
   root["geometry"] = std::move(geometry);
   root["grid"] = grid_to_json(table.grid);
   root["values"] = table.values;
+  for (const CellList& list : kOptionalCells) {
+    if (!(table.*list.member).empty()) root[list.key] = table.*list.member;
+  }
+  if (!table.weights.empty()) root["weights"] = table.weights;
+  if (!table.bytes.empty()) root["bytes"] = table.bytes;
   if (table.provenance) root["provenance"] = write_provenance(*table.provenance);
   return dump_document(root);
 }

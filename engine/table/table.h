@@ -45,12 +45,22 @@ struct SensitivityTable {
   ConfigGrid grid;
   std::vector<std::vector<double>> values;  // (layers, grid.size()); relative error, no unit
   std::optional<Provenance> provenance;
+  // What was measured beside the values; empty where it was not. Finite and >= 0 like the values.
+  std::vector<std::vector<double>> value_errors;  // "stderr": standard errors of `values`
+  std::vector<std::vector<double>> propagated;  // squared relative change of the final hidden state
+  std::vector<std::vector<double>> kl;          // KL(reference || compressed), nats
+  std::vector<std::vector<double>> kl_errors;   // "kl_stderr": standard errors of `kl`, nats
+  std::vector<double> weights;                  // (layers): w_l of the objective `weighted`
+  // Actual bytes of every cell as another cache counts them, > 0, at this geometry; they replace
+  // the actual bytes of spec section 2.
+  std::vector<std::vector<std::int64_t>> bytes;
 
   int layers() const { return static_cast<int>(values.size()); }
   // `values` could be the row of `layer`: the layer exists, one finite value >= 0 a recipe. Errors
   // name layer and recipe. REQUIRES a valid grid.
   Status check_row(int layer, const std::vector<double>& values, const std::string& where) const;
-  // Shapes agree, every value finite and >= 0. Errors name layer and recipe.
+  // Shapes agree, every value finite and >= 0, of the optional lists too. Errors name layer and
+  // recipe.
   Status validate(const std::string& where) const;
   StorageOptions storage() const;  // from the provenance, else the defaults
   bool operator==(const SensitivityTable&) const = default;
