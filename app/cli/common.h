@@ -32,8 +32,10 @@ struct Invocation {
 };
 
 void add_model_commands(CLI::App& app,
-                        Invocation& invocation);                // info, tokenize, forward, generate
-void add_plan_commands(CLI::App& app, Invocation& invocation);  // calibrate, solve
+                        Invocation& invocation);  // info, tokenize, forward, generate
+void add_calibrate_command(CLI::App& app, Invocation& invocation);
+void add_solve_command(CLI::App& app, Invocation& invocation);
+void add_frontier_command(CLI::App& app, Invocation& invocation);
 
 // "1,2,3" or "@FILE" (a JSON list). option: where the text was given, for errors: kUsage for the
 // text form, kBadInput for the file.

@@ -109,7 +109,9 @@ int run(int argc, char** argv) {
   app.add_option("--threads", invocation.common.threads, "Threads; 0 = all cores")
       ->check(CLI::Range(0, 1024));
   lamina::cli::add_model_commands(app, invocation);
-  lamina::cli::add_plan_commands(app, invocation);
+  lamina::cli::add_calibrate_command(app, invocation);
+  lamina::cli::add_solve_command(app, invocation);
+  lamina::cli::add_frontier_command(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
 
   if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {

@@ -8,8 +8,7 @@
 
 #include "engine/base/integer.h"
 #include "engine/base/units.h"
-#include "engine/solve/greedy.h"
-#include "engine/solve/solve.h"
+#include "engine/solve/problem_state.h"
 
 namespace lamina {
 namespace {
@@ -18,175 +17,200 @@ std::int64_t bytes_up(const CostTable& costs, std::int64_t units) {
   return static_cast<std::int64_t>(ceil_div(units, costs.denominator));
 }
 
-// "131072000 bytes (131.1 MB)"
-std::string spell(std::int64_t bytes) {
+// The table's own bytes in place of the computed ones; the uncompressed layer is its dearest
+// recipe.
+Status take_listed_bytes(const SensitivityTable& table, std::int64_t t_cache, CostTable& costs) {
+  if (t_cache != 0 && t_cache != table.geometry.t_cache) {
+    return Status::bad_input(fmt::format("the table lists its bytes for t_cache {}, not {}",
+                                         table.geometry.t_cache, t_cache),
+                             "sensitivity table", "leave t_cache as it is, or use nominal bytes");
+  }
+  for (int l = 0; l < costs.layers; ++l) {
+    const std::vector<std::int64_t>& row = table.bytes[l];
+    std::copy(row.begin(), row.end(), costs.units.begin() + std::ptrdiff_t{l} * costs.configs);
+    costs.full_units[l] = row[static_cast<std::size_t>(table.grid.full_index())];
+  }
+  return Status::ok();
+}
+
+Status check_sum(const std::vector<std::vector<double>>& cells) {
+  double worst = 0;
+  for (const std::vector<double>& row : cells) {
+    worst += *std::max_element(row.begin(), row.end());
+  }
+  if (std::isfinite(worst)) return Status::ok();
+  return Status::bad_input("the sensitivities are too large to add up", "sensitivity table",
+                           "the table is damaged; calibrate again");
+}
+
+Status check_shape(const Problem::State& state, const Method& method) {
+  if (method.family == Family::kEdges &&
+      (method.edge_layers < 1 || 2 * method.edge_layers > state.costs.layers)) {
+    return Status::usage(
+        fmt::format("{} does not fit {} layers", to_string(method), state.costs.layers), "method",
+        fmt::format("use edges:1 to edges:{}", state.costs.layers / 2));
+  }
+  const auto& target = state.options.limits.target;
+  if (!target || target->shape == PlanShape::kPerLayer) return Status::ok();
+  const bool one_recipe = method.family == Family::k1d || method.family == Family::kUniform ||
+                          method.family == Family::kUniformFree;
+  if (one_recipe || (target->shape == PlanShape::kEdges && method.family == Family::kEdges)) {
+    return Status::ok();
+  }
+  const bool edges = target->shape == PlanShape::kEdges;
+  return Status::refused(
+      fmt::format("{} cannot run a plan of {}", target->title, to_string(method)),
+      fmt::format("target {}", target->name),
+      fmt::format("it has one recipe for all layers{}: use 2d_uniform{}",
+                  edges ? " but the first and last" : "", edges ? " or edges:N" : ""));
+}
+
+}  // namespace
+
+std::string spell_bytes(std::int64_t bytes) {
   return fmt::format("{} bytes ({})", bytes, format_mb(bytes));
 }
 
-Status infeasible(const CostTable& costs, Method method, std::int64_t budget,
+Status infeasible(const CostTable& costs, const Method& method, std::int64_t budget,
                   std::int64_t smallest_units) {
-  return Status::refused(
-      fmt::format("no plan fits {}", spell(budget)),
-      fmt::format("{}, {} bytes", to_string(method), to_string(costs.kind)),
-      fmt::format("the smallest feasible budget is {}", spell(bytes_up(costs, smallest_units))));
+  return Status::refused(fmt::format("no plan fits {}", spell_bytes(budget)),
+                         fmt::format("{}, {} bytes", to_string(method), to_string(costs.kind)),
+                         fmt::format("the smallest feasible budget is {}",
+                                     spell_bytes(bytes_up(costs, smallest_units))));
 }
 
-// The cheapest configuration of a layer, the first of equals.
-int cheapest(const CostTable& costs, int layer) {
-  int best = 0;
-  for (int c = 1; c < costs.configs; ++c) {
-    if (costs.at(layer, c) < costs.at(layer, best)) best = c;
-  }
-  return best;
+std::unique_ptr<const Knapsack> Problem::State::knapsack(std::vector<std::uint8_t> mask) const {
+  auto out = std::make_unique<Knapsack>();
+  out->allowed = std::move(mask);
+  out->choices = pareto_choices(cells, costs, out->allowed, unit);
+  if (out->choices.has_empty_layer()) return out;
+  out->lp.emplace(out->choices);
+  out->greedy.emplace(cells, table.grid, costs, out->allowed, unit);
+  return out;
 }
 
-std::int64_t sum_units(const CostTable& costs, const std::vector<int>& configs) {
+double Problem::State::predicted(const std::vector<int>& configs) const {
+  double sum = 0;
+  for (std::size_t l = 0; l < configs.size(); ++l) sum += cells[l][configs[l]];
+  return sum;
+}
+
+std::int64_t Problem::State::used_units(const std::vector<int>& configs) const {
   std::int64_t sum = 0;
   for (int l = 0; l < costs.layers; ++l) sum += costs.at(l, configs[l]);
   return sum;
 }
 
-double sum_values(const SensitivityTable& table, const std::vector<int>& configs) {
-  double sum = 0;
-  for (std::size_t l = 0; l < configs.size(); ++l) sum += table.values[l][configs[l]];
-  return sum;
-}
-
-Result<std::vector<int>> run_greedy(const SensitivityTable& table, const CostTable& costs,
-                                    std::int64_t budget, std::int64_t unit) {
-  std::vector<int> start(static_cast<std::size_t>(costs.layers), 0);
-  const std::int64_t budget_units = costs.budget_units(budget);
-  if (sum_units(costs, start) > budget_units) {
-    for (int l = 0; l < costs.layers; ++l) start[l] = cheapest(costs, l);
-    const std::int64_t smallest = sum_units(costs, start);
-    if (smallest > budget_units) return infeasible(costs, Method::kGreedy, budget, smallest);
-  }
-  return solve_greedy(table.values, table.grid, costs, budget_units, unit, std::move(start));
-}
-
-Result<std::vector<int>> run_uniform(const SensitivityTable& table, const CostTable& costs,
-                                     std::int64_t budget) {
-  const std::int64_t budget_units = costs.budget_units(budget);
-  std::vector<int> best;
-  double best_value = 0;
-  std::int64_t smallest = 0;
-  for (int c = 0; c < costs.configs; ++c) {
-    std::vector<int> configs(static_cast<std::size_t>(costs.layers), c);
-    const std::int64_t units = sum_units(costs, configs);
-    smallest = c == 0 ? units : std::min(smallest, units);
-    if (units > budget_units) continue;
-    const double value = sum_values(table, configs);
-    if (best.empty() || value < best_value) {
-      best = std::move(configs);
-      best_value = value;
-    }
-  }
-  if (best.empty()) return infeasible(costs, Method::kUniform2d, budget, smallest);
-  return best;
-}
-
-}  // namespace
-
-std::string_view to_string(Method method) {
-  return method == Method::kGreedy ? "greedy" : "2d_uniform";
-}
-
-Result<Method> parse_method(std::string_view text) {
-  if (text == "greedy") return Method::kGreedy;
-  if (text == "2d_uniform") return Method::kUniform2d;
-  return Status::usage(fmt::format("'{}' is not a method", text), "", "use greedy or 2d_uniform");
-}
-
-Result<Problem> Problem::make(const SensitivityTable& table, BytesKind kind, std::int64_t t_cache) {
+Result<Problem> Problem::make(const SensitivityTable& table, const SolveOptions& options,
+                              std::stop_token stop) {
   LAMINA_RETURN_IF_ERROR(table.validate("sensitivity table"));
-  double worst = 0;
-  for (const std::vector<double>& row : table.values) {
-    worst += *std::max_element(row.begin(), row.end());
+  auto state = std::make_shared<State>();
+  state->options = options;
+  LAMINA_ASSIGN_OR_RETURN(state->cells,
+                          objective_cells(table, options.objective, options.robust_z));
+  LAMINA_RETURN_IF_ERROR(check_sum(state->cells));
+  state->table = table;
+  if (options.t_cache != 0) state->table.geometry.t_cache = options.t_cache;
+  LAMINA_ASSIGN_OR_RETURN(state->costs, make_cost_table(state->table.geometry, table.grid,
+                                                        options.bytes, table.storage()));
+  if (options.bytes == BytesKind::kActual && !table.bytes.empty()) {
+    LAMINA_RETURN_IF_ERROR(take_listed_bytes(table, options.t_cache, state->costs));
   }
-  if (!std::isfinite(worst)) {
-    return Status::bad_input("the sensitivities are too large to add up", "sensitivity table",
-                             "the table is damaged; calibrate again");
+  if (options.bytes == BytesKind::kNominal) {
+    state->unit = 0;
+    for (std::int64_t units : state->costs.units) state->unit = std::gcd(state->unit, units);
   }
-  Problem problem;
-  problem.table_ = table;
-  if (t_cache != 0) problem.table_.geometry.t_cache = t_cache;
-  LAMINA_ASSIGN_OR_RETURN(problem.costs_, make_cost_table(problem.table_.geometry, table.grid, kind,
-                                                          problem.table_.storage()));
-  if (kind == BytesKind::kNominal) {
-    problem.ratio_unit_ = 0;
-    for (std::int64_t units : problem.costs_.units) {
-      problem.ratio_unit_ = std::gcd(problem.ratio_unit_, units);
-    }
+  LAMINA_ASSIGN_OR_RETURN(state->allowed,
+                          allowed_configs(options.limits, state->costs.layers, table.grid));
+  state->pinned.assign(static_cast<std::size_t>(state->costs.layers), false);
+  for (const Pin& pin : options.limits.pins) {
+    for (int l = pin.layers.first; l <= pin.layers.last; ++l) state->pinned[l] = true;
   }
-  return problem;
+  if (stop.stop_requested()) return Status::cancelled();
+  state->whole = state->knapsack(state->allowed);
+  if (stop.stop_requested()) return Status::cancelled();
+  return Problem(std::move(state));
 }
 
-std::int64_t Problem::full_bytes() const { return bytes_up(costs_, costs_.full()); }
+const SensitivityTable& Problem::table() const { return state_->table; }
+const SolveOptions& Problem::options() const { return state_->options; }
+const CostTable& Problem::costs() const { return state_->costs; }
+const std::vector<std::vector<double>>& Problem::cells() const { return state_->cells; }
+const std::vector<std::uint8_t>& Problem::allowed() const { return state_->allowed; }
+
+std::int64_t Problem::full_bytes() const { return bytes_up(costs(), costs().full()); }
 
 std::int64_t Problem::smallest_bytes() const {
-  std::int64_t units = 0;
-  for (int l = 0; l < costs_.layers; ++l) units += costs_.at(l, cheapest(costs_, l));
-  return bytes_up(costs_, units);
+  return bytes_up(costs(), state_->whole->cheapest() * state_->unit);
 }
 
-Result<Solution> Problem::solve(Method method, std::int64_t budget) const {
+Result<double> Problem::lower_bound(std::int64_t budget) const {
+  const std::int64_t room = state_->budget_units(budget);
+  if (room < state_->whole->cheapest()) {
+    return infeasible(costs(), methods::kLp, budget, state_->whole->cheapest() * state_->unit);
+  }
+  return state_->whole->lp->lower_bound(room);
+}
+
+std::vector<std::int64_t> Problem::corner_bytes() const {
+  std::vector<std::int64_t> out;
+  for (std::size_t k = 0; k <= state_->whole->lp->segments().size(); ++k) {
+    const std::int64_t bytes = bytes_up(costs(), state_->whole->lp->cost(k) * state_->unit);
+    if (out.empty() || bytes > out.back()) out.push_back(bytes);
+  }
+  return out;
+}
+
+Result<Solution> Problem::solve(const Method& method, std::int64_t budget,
+                                std::stop_token stop) const {
   const auto start = std::chrono::steady_clock::now();
+  LAMINA_RETURN_IF_ERROR(check_shape(*state_, method));
   Solution solution;
-  solution.method = method;
-  LAMINA_ASSIGN_OR_RETURN(solution.configs, method == Method::kGreedy
-                                                ? run_greedy(table_, costs_, budget, ratio_unit_)
-                                                : run_uniform(table_, costs_, budget));
-  solution.predicted = predicted(solution.configs);
-  solution.used_units = used_units(solution.configs);
-  solution.used_bytes = costs_.to_bytes(solution.used_units);
+  if (method.family == Family::kUniformFree) {
+    LAMINA_ASSIGN_OR_RETURN(solution, solve_uniform_free(*state_, budget));
+  } else {
+    FamilyPlan plan;
+    switch (method.family) {
+      case Family::kHetero:
+        plan = solve_whole(*state_, method.search, budget, stop);
+        break;
+      case Family::k2d:
+      case Family::kEvictHetero:
+        plan = solve_parts(*state_, method, budget, stop);
+        break;
+      default:
+        plan = solve_members(*state_, method, budget);
+    }
+    if (stop.stop_requested()) return Status::cancelled();
+    if (plan.smallest_units < 0) {
+      return Status::refused("the limits and the grid leave this method no plan", to_string(method),
+                             "forbid less, or use exact");
+    }
+    if (plan.configs.empty()) return infeasible(costs(), method, budget, plan.smallest_units);
+    solution.method = method;
+    solution.proven = plan.proven;
+    for (int config : plan.configs) solution.layers.push_back(table().grid.at(config));
+    solution.predicted = predicted(plan.configs);
+    solution.used_units = used_units(plan.configs);
+    solution.configs = std::move(plan.configs);
+  }
+  solution.used_bytes = costs().to_bytes(solution.used_units);
+  LAMINA_ASSIGN_OR_RETURN(solution.lower_bound, lower_bound(budget));
   solution.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return solution;
 }
 
+std::vector<std::vector<int>> Problem::members(const Method& method) const {
+  return state_->members(method);
+}
+
 double Problem::predicted(const std::vector<int>& configs) const {
-  return sum_values(table_, configs);
+  return state_->predicted(configs);
 }
 
 std::int64_t Problem::used_units(const std::vector<int>& configs) const {
-  return sum_units(costs_, configs);
-}
-
-Result<Plan> make_plan(const Problem& problem, const Solution& solution, std::int64_t budget,
-                       const std::string& table_sha256) {
-  const SensitivityTable& table = problem.table();
-  const StorageOptions storage = table.storage();
-  Plan plan;
-  if (table.model) plan.model = *table.model;
-  plan.geometry = table.geometry;
-  plan.scorer = storage.scorer;
-  plan.survivors = storage.survivors;
-  plan.quantizer = storage.quantizer;
-  plan.grid = table.grid;
-  for (int config : solution.configs) plan.layers.push_back(table.grid.at(config));
-
-  // `peak` is in actual bytes whatever the budget is counted in.
-  LAMINA_ASSIGN_OR_RETURN(Problem actual, Problem::make(table, BytesKind::kActual));
-  LAMINA_ASSIGN_OR_RETURN(std::int64_t slack,
-                          peak_slack_bytes(plan.geometry, plan.layers, plan.evict_every, storage));
-  PlanBudget spent;
-  spent.bytes = budget;
-  spent.kind = problem.costs().kind;
-  spent.used = solution.used_bytes;
-  spent.full = problem.costs().to_bytes(problem.costs().full());
-  std::optional<std::int64_t> peak = narrow(Int128{actual.used_units(solution.configs)} + slack);
-  if (!peak) return Status::bad_input("the plan's peak exceeds 64-bit integers", "actual bytes");
-  spent.peak = *peak;
-  plan.budget = spent;
-  plan.solver = PlanSolver{std::string(to_string(solution.method)), "S", solution.predicted, {}};
-  if (table.provenance) {
-    plan.calibration =
-        PlanCalibration{table.provenance->probe, table.provenance->tokens, table_sha256};
-  } else {
-    plan.calibration = PlanCalibration{"", 0, table_sha256};
-  }
-  LAMINA_RETURN_IF_ERROR(plan.validate("plan"));
-  return plan;
+  return state_->used_units(configs);
 }
 
 }  // namespace lamina

@@ -4,8 +4,11 @@
 
     cli_checks.py LAMINA DEMO_MODEL.gguf TESTS_DATA
 """
+import itertools
 import json
+import math
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -312,6 +315,17 @@ class Plan(Case):
         self.assertEqual(document["calibration"]["table_sha256"], done["table_sha256"])
         from_table = self.json("solve", "--table", self.path("table.json"), "--budget", "14x")
         self.assertEqual(from_table["configs"], solved["configs"])
+        # The project knows the model's sizes: SmolLM2-135M, 576 wide, 9 heads and 3 KV heads of 64, MLP of 1536.
+        memory = self.json("solve", "--project", project, "--gpu-memory", "1GB", "--context", 4096, "--concurrency",
+                           10)["memory"]
+        self.assertEqual(memory["weights"], json.loads(run("info", MODEL, "--json").stdout)["tensor_bytes"])
+        self.assertEqual(memory["activations"], 2 * 4096 * (2 * 576 + 2 * 576 + 2 * 192) + 4 * 1536 * 2048 + 40 * 49152)
+        self.assertEqual(memory["per_request"], (10**9 - memory["weights"] - memory["activations"]) // 10)
+        self.assertGreaterEqual(memory["most_requests"], 10)
+        self.assertGreaterEqual(memory["longest_context"], 4096)
+        named = self.json("solve", "--table", self.path("table.json"), "--gpu-memory", "1GB", "--context", 4096,
+                          "--concurrency", 10, "--model", MODEL)["memory"]
+        self.assertEqual(named, memory)
 
     def test_calibrate_usage(self):
         for option, value in (("--quantizer", "magic"), ("--quantizer", "q=asym-g32"), ("--scorer", "luck"),
@@ -358,6 +372,384 @@ class Plan(Case):
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)
         self.assertEqual(self.json(*arguments[1:])["layers"], 30)
+
+
+class Solve(Case):
+    """Small tables, so that every plan can be tried. 1000 tokens of 8 values: keep * 1000 * (K + V bits) nominal
+    bytes a layer."""
+    KEEPS, K_BITS, V_BITS = (0.5, 1.0), (4, 16), (8, 16)
+    CONFIGS = list(itertools.product(KEEPS, K_BITS, V_BITS))
+    BYTES = [int(keep * 1000 * (k + v)) for keep, k, v in CONFIGS]
+
+    def document(self, values=None, **more):
+        if values is None:
+            rng = random.Random(7)
+            values = [[round(rng.random(), 3) for _ in self.CONFIGS[:-1]] + [0.0] for _ in range(4)]
+        return {
+            "format": "lamina-table", "version": 1, "layers": len(values),
+            "geometry": {"t_cache": 1000, "kv_heads": 1, "head_dim": 8},
+            "grid": {"keep": list(self.KEEPS), "k_bits": list(self.K_BITS), "v_bits": list(self.V_BITS)},
+            "values": values, **more,
+        }
+
+    def table(self, name="small.json", values=None, **more):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(self.document(values, **more), file)
+        return self.path(name)
+
+    def plans(self, accept=lambda plan: True):
+        return [plan for plan in itertools.product(range(len(self.CONFIGS)), repeat=4) if accept(plan)]
+
+    def best(self, cells, budget, plans):
+        """The least predicted error of the plans that fit, and None where none does."""
+        fitting = [plan for plan in plans if sum(self.BYTES[c] for c in plan) <= budget]
+        return min((sum(row[c] for row, c in zip(cells, plan)) for plan in fitting), default=None)
+
+    def solve(self, path, budget, *more):
+        return self.json("solve", "--table", path, "--budget", budget, "--bytes", "nominal", *more)
+
+    def same(self, plan, *axes):
+        return all(len({self.CONFIGS[c][axis] for c in plan}) == 1 for axis in axes)
+
+    def test_exact_gap_and_baselines(self):
+        path, cells = self.table(), self.document()["values"]
+        families = {
+            "exact": self.plans(),
+            "2d_uniform": self.plans(lambda plan: self.same(plan, 0, 1, 2)),
+            "1d": self.plans(lambda plan: self.same(plan, 0) and all(self.CONFIGS[c][1:] == (16, 16) for c in plan)),
+            "2d:exact": self.plans(lambda plan: self.same(plan, 0)),
+            "evict_hetero:exact": self.plans(lambda plan: self.same(plan, 1, 2)),
+        }
+        seen_infeasible = False
+        for budget in (24000, 24001, 31999, 45000, 60000, 77777, 100000, 128000):
+            got = self.solve(path, budget, "--method", "exact")
+            self.assertTrue(got["proven"])
+            self.assertEqual(got["bytes"], sum(self.BYTES[c] for c in got["configs"]))
+            self.assertLessEqual(got["bytes"], budget)
+            self.assertAlmostEqual(got["predicted"], sum(row[c] for row, c in zip(cells, got["configs"])), places=12)
+            self.assertAlmostEqual(got["share"], got["bytes"] / budget, places=12)
+            self.assertLessEqual(got["lower_bound"], got["predicted"] + 1e-12)
+            if got["lower_bound"] > 0:
+                self.assertAlmostEqual(got["gap"], got["predicted"] / got["lower_bound"] - 1, places=12)
+            rows = {row["method"]: row for row in got["baselines"]}
+            for method, plans in families.items():
+                expected = self.best(cells, budget, plans)
+                self.assertEqual(rows[method]["feasible"], expected is not None, (budget, method))
+                if expected is None:
+                    seen_infeasible = True
+                    self.assertIsNone(rows[method]["predicted"])
+                    self.refused(1, "solve", "--table", path, "--budget", budget, "--bytes", "nominal", "--method",
+                                 method)
+                else:
+                    self.assertAlmostEqual(rows[method]["predicted"], expected, places=12)
+                    self.assertAlmostEqual(rows[method]["share"], rows[method]["bytes"] / budget, places=12)
+            self.assertAlmostEqual(got["predicted"], rows["exact"]["predicted"], places=12)
+            self.assertGreaterEqual(rows["greedy"]["predicted"], got["predicted"] - 1e-12)
+        self.assertTrue(seen_infeasible)
+        self.refused(1, "solve", "--table", path, "--budget", 23999, "--bytes", "nominal", "--method", "exact",
+                     says="24000 bytes")
+
+    def test_limits(self):
+        path, cells = self.table(), self.document()["values"]
+        full = self.CONFIGS.index((1.0, 16, 16))
+        cases = [
+            (["--pin", "1=5"], lambda l, c: l != 1 or c == 5),
+            (["--pin", "0,2-3=1/16/16"], lambda l, c: l == 1 or c == full),
+            (["--pin", "0=full", "--pin", "3=0"], lambda l, c: c == {0: full, 3: 0}.get(l, c)),
+            (["--forbid", "k=4"], lambda l, c: self.CONFIGS[c][1] != 4),
+            (["--forbid", "0:keep<1", "--forbid", "1-2:v<=8"],
+             lambda l, c: (l != 0 or self.CONFIGS[c][0] == 1) and (l not in (1, 2) or self.CONFIGS[c][2] == 16)),
+            (["--target", "kvpress"], lambda l, c: self.CONFIGS[c][1:] == (16, 16)),
+            (["--target", "kvpress", "--pin", "2=0"],
+             lambda l, c: c == 0 if l == 2 else self.CONFIGS[c][1:] == (16, 16)),
+        ]
+        for options, allowed in cases:
+            plans = self.plans(lambda plan: all(allowed(l, c) for l, c in enumerate(plan)))
+            for budget in (90000, 110000, 128000):
+                expected = self.best(cells, budget, plans)
+                if expected is None:
+                    self.refused(1, "solve", "--table", path, "--budget", budget, "--bytes", "nominal", "--method",
+                                 "exact", *options)
+                    continue
+                got = self.solve(path, budget, "--method", "exact", *options)
+                self.assertIn(tuple(got["configs"]), plans)
+                self.assertAlmostEqual(got["predicted"], expected, places=12)
+                greedy = self.solve(path, budget, *options)
+                self.assertIn(tuple(greedy["configs"]), plans)
+
+    def test_targets_of_one_recipe(self):
+        path = self.table()
+        got = self.solve(path, 128000, "--target", "llama.cpp")
+        self.assertEqual(got["method"], "2d_uniform")
+        self.assertEqual(got["predicted"], 0)
+        self.refused(1, "solve", "--table", path, "--budget", 128000, "--bytes", "nominal", "--target", "llama.cpp",
+                     "--method", "greedy")
+        edges = self.json("solve", "--table", path, "--budget", "1x", "--target", "ik_llama.cpp")
+        self.assertEqual(edges["method"], "edges:2")
+
+    def test_own_targets(self):
+        path = self.table()
+        own = self.path("targets.json")
+        with open(own, "w", encoding="utf-8") as file:
+            json.dump({"targets": [{"name": "mine", "title": "Mine", "shape": "per_layer", "bits": [[16, 8]]}]}, file)
+        got = self.solve(path, 128000, "--target", "mine", "--targets-file", own)
+        self.assertTrue(all(self.CONFIGS[c][1:] == (16, 8) for c in got["configs"]))
+        self.refused(2, "solve", "--table", path, "--budget", "1x", "--target", "llama.cpp", "--targets-file", own,
+                     says="mine")
+        self.refused(2, "solve", "--table", path, "--budget", "1x", "--targets-file", own)
+        self.refused(2, "solve", "--table", path, "--budget", "1x", "--target", "abacus",
+                     says=["abacus", "llama.cpp", "vllm-fp8"])
+        self.assertIn("vllm-fp8", run("solve", "--help").stdout)
+        for text in ("", "[]", '{"targets": []}', '{"targets": [{"name": "mine", "title": "M", "shape": "star"}]}'):
+            with open(own, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.refused(3, "solve", "--table", path, "--budget", "1x", "--target", "mine", "--targets-file", own,
+                         says="targets.json")
+
+    def test_objectives(self):
+        cells = self.document()["values"]
+        error = [[0.01 * (c + 1) for c in range(8)] for _ in range(4)]
+        weights = [1.0, 0.5, 2.0, 0.0]
+        other = [[abs(1 - x) for x in row] for row in cells]
+        path = self.table("rich.json", stderr=error, weights=weights, propagated=other, kl=other)
+        squares = [[x * x for x in row] for row in cells]
+        expected = {
+            ("S",): cells,
+            ("S2",): squares,
+            ("weighted",): [[w * x for x in row] for w, row in zip(weights, squares)],
+            ("propagated",): other,
+            ("kl",): other,
+            ("S", "--robust", "2"): [[x + 2 * e for x, e in zip(*rows)] for rows in zip(cells, error)],
+            ("S2", "--robust", "0.5"): [[(x + 0.5 * e) ** 2 for x, e in zip(*rows)] for rows in zip(cells, error)],
+        }
+        for (objective, *robust), table in expected.items():
+            got = self.solve(path, 60000, "--method", "exact", "--objective", objective, *robust)
+            self.assertEqual(got["objective"], objective)
+            self.assertAlmostEqual(got["predicted"], self.best(table, 60000, self.plans()), places=12)
+            text = run("solve", "--table", path, "--budget", "2x", "--objective", objective, *robust).stdout
+            self.assertRegex(text, rf"objective +{objective},")
+            self.assertRegex(text, rf"predicted +{objective} ")
+        plain = self.table()
+        for objective in ("weighted", "propagated", "kl"):
+            self.refused(3, "solve", "--table", plain, "--budget", "2x", "--objective", objective)
+        self.refused(3, "solve", "--table", plain, "--budget", "2x", "--robust", "1")
+        for z in ("-1", "nan", "inf", "much"):
+            self.refused(2, "solve", "--table", path, "--budget", "2x", "--robust", z)
+
+    def test_explanation(self):
+        # K4 V8 costs 6000 or 12000, K16 V16 16000 or 32000: layer 0 is stuck, layer 1 has its best.
+        values = [[1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.5], [0.0] * 8]
+        path = self.table(values=values)
+        got = self.solve(path, 64000, "--explain")
+        self.assertEqual([layer["reason"] for layer in got["explanation"]], ["missed", "none"])
+        stuck = got["explanation"][0]
+        self.assertEqual(stuck["upgrade"], {"keep": 1.0, "k_bits": 16, "v_bits": 16})
+        self.assertAlmostEqual(stuck["gain"], 0.5)
+        self.assertEqual(stuck["extra_bytes"], 32000 - 6000)
+        self.assertAlmostEqual(stuck["gain_per_mb"], 0.5 / 0.026)
+        pinned = self.solve(path, 64000, "--explain", "--method", "exact", "--pin", "0=0")
+        self.assertEqual(pinned["explanation"][0]["reason"], "pinned")
+        self.assertNotIn("explanation", self.solve(path, 64000))
+        self.assertIn("stopped short", run("solve", "--table", path, "--budget", "1x", "--explain").stdout)
+        # A keep between two of the grid has no upgrade to name.
+        free = self.solve(self.table("other.json"), 50000, "--method", "2d_uniform_free")
+        if not free["configs"]:
+            self.assertEqual(len(free["layers"]), 4)
+            self.refused(2, "solve", "--table", self.table("other.json"), "--budget", 50000, "--bytes", "nominal",
+                         "--method", "2d_uniform_free", "--explain")
+
+    def test_no_headroom(self):
+        path = self.table(values=[[0.4, 0.35, 0.3, 0.2, 0.2, 0.15, 0.1, 0.0]] * 4)
+        full = self.solve(path, 128000, "--method", "exact")["headroom"]
+        self.assertFalse(full["worth_routing"])
+        self.assertIn("4 of 4 layers", full["reason"])
+        self.assertEqual(full["simpler"]["predicted"], 0)
+        short = self.solve(path, 64000, "--method", "exact", "--forbid", "keep=1", "--context", 500)["headroom"]
+        self.assertIn("500 tokens", short["reason"])
+        text = run("solve", "--table", path, "--budget", "1x", "--bytes", "nominal", "--method", "exact")
+        self.assertIn("no headroom: 4 of 4 layers", text.stdout)
+        self.assertIsNone(self.solve(path, 128000, "--method", "2d_uniform")["headroom"])
+        # Two layers suffer from eviction and two from 4-bit K: only routing serves both.
+        evicts, quantises = [1.02, 1.01, 1.01, 1.0, 0.02, 0.01, 0.01, 0.0], [1.1, 1.1, 0.02, 0.01, 1.0, 1.0, 0.01, 0.0]
+        routed = self.solve(self.table("routed.json", [evicts, evicts, quantises, quantises]), 48000, "--method", "exact")
+        self.assertEqual([self.CONFIGS[c] for c in routed["configs"]],
+                         [(1.0, 4, 8)] * 2 + [(0.5, 16, 8)] * 2)
+        self.assertTrue(routed["headroom"]["worth_routing"], routed["headroom"])
+        self.assertIsNone(routed["headroom"]["simpler"])
+
+    def test_text(self):
+        path = self.table()
+        done = run("solve", "--table", path, "--budget", 40000, "--bytes", "nominal", "--explain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\n1d +infeasible")
+        self.assertRegex(done.stdout, r"\ngap +")
+        self.assertRegex(done.stdout, r"\npredicted +S [0-9.]+")
+        for method in ("2d_uniform_free", "edges:2", "evict_hetero:exact", "2d:greedy"):
+            self.assertIn("\n" + method, done.stdout)
+
+    # Peak of a layer of one KV head of 8 values: n_keep and up to 128 tokens of slack, never more than t.
+    @staticmethod
+    def peak(config, t):
+        keep, k, v = config
+        held = min(max(1, math.ceil(keep * t - 1e-9)) + 128, t)
+
+        def up(size):
+            return -(-size // 64) * 64
+
+        planes = [up(held * bits) for bits in (k, v)] + [up(held * 4) for bits in (k, v) if bits < 16]
+        return sum(planes) + (up(4 * held) if keep < 1 else 0)
+
+    def test_gpu_memory(self):
+        path = self.table()
+        gpu, weights, context, requests = 20 << 20, 15_000_000, 3000, 8
+        options = ["solve", "--table", path, "--gpu-memory", "20MiB", "--weights-bytes", "15MB", "--context", context,
+                   "--concurrency", requests]
+        got = self.json(*options, "--method", "exact")
+        memory = got["memory"]
+        self.assertEqual(memory["gpu"], gpu)
+        self.assertEqual(memory["weights"], weights)
+        self.assertIsNone(memory["activations"])
+        self.assertEqual(memory["per_request"], (gpu - weights) // requests)
+        plan = [self.CONFIGS[c] for c in got["configs"]]
+        self.assertEqual(got["peak"], sum(self.peak(c, context) for c in plan))
+        self.assertLessEqual(got["peak"], memory["per_request"])
+        self.assertEqual(memory["most_requests"], (gpu - weights) // got["peak"])
+
+        def fits(t):
+            return requests * sum(self.peak(c, t) for c in plan) <= gpu - weights
+
+        self.assertTrue(fits(memory["longest_context"]))
+        self.assertFalse(fits(memory["longest_context"] + 1))
+        text = run(*options).stdout
+        self.assertRegex(text, r"weights 15.0 MB \(estimate\)")
+        self.assertIn("tokens (estimate)", text)
+        # Too little for any plan, for the weights, and what is not told.
+        self.refused(1, *options[:4], "15001kB", *options[5:], says=["peak", "bytes"])
+        self.refused(1, *options[:4], "15MB", *options[5:], says="weights")
+        self.refused(2, *options[:5], *options[7:], says="--weights-bytes")
+        self.refused(2, *options[:7])
+        self.refused(2, *options, "--budget", "2x")
+        self.refused(2, *options, "--t-cache", "4000")
+        self.refused(2, *options, "--model", MODEL)
+        self.refused(2, "solve", "--table", path)
+        self.refused(2, "solve", "--table", path, "--budget", "2x", "--concurrency", 2)
+        for nonsense in ("14x", "25%", "-1GB", "nan", "0", "a lot", ""):
+            self.refused(2, *options[:4], nonsense, *options[5:], says="--gpu-memory")
+            self.refused(2, *options[:6], nonsense, *options[7:], says="--weights-bytes")
+        for nonsense in ("0", "-5", "many", "1.5"):
+            self.refused(2, *options[:8], nonsense, *options[9:])
+            self.refused(2, *options[:10], nonsense)
+
+    def test_model_must_be_the_tables(self):
+        path = self.table()
+        self.refused(3, "solve", "--table", path, "--gpu-memory", "1GB", "--context", 100, "--model", MODEL,
+                     says="layers")
+        other = self.table("other.json", model={"name": "Other", "architecture": "llama", "fingerprint": "a" * 64})
+        self.refused(3, "solve", "--table", other, "--gpu-memory", "1GB", "--context", 100, "--model", MODEL,
+                     says="Other")
+
+    def test_bad_limits(self):
+        path = self.table()
+        bad = {
+            2: [("--pin", "0"), ("--pin", "x=0"), ("--pin", "0=much"), ("--pin", ""), ("--forbid", "k"),
+                ("--forbid", "bits=4"), ("--forbid", "keep<nan"), ("--forbid", ""), ("--method", "edges:0"),
+                ("--method", "edges:3"), ("--method", "edges:x"), ("--method", "2d:lp")],
+            3: [("--pin", "0=8", "0 to 7"), ("--pin", "4=0", "no layer 4"), ("--pin", "0=0.3/4/8", "keep 0.3, K4 V8"),
+                ("--pin", "3-0=0", "reversed"), ("--pin", "0-2,1=0", "overlap"), ("--forbid", "3-1:k=4", "reversed"),
+                ("--forbid", "0-1,1-2:k=4", "overlap"), ("--forbid", "9:k=4", "no layer 9"),
+                ("--forbid", "k>=4", "layer 0"), ("--forbid", "2:keep<=1", "layer 2")],
+        }
+        for command in ("solve", "frontier"):
+            budget = ["--budget", "2x"] if command == "solve" else []
+            for code, cases in bad.items():
+                for option, value, *says in cases:
+                    if command == "frontier" and option == "--method":
+                        option = "--methods"
+                    self.refused(code, command, "--table", path, *budget, option, value, says=says)
+        self.refused(3, "solve", "--table", path, "--budget", "2x", "--pin", "0=1", "--pin", "0=2",
+                     says="layer 0 is pinned twice")
+        self.refused(3, "solve", "--table", path, "--budget", "2x", "--target", "vllm-fp8", "--forbid", "1:k=16",
+                     says=["layer 1", "vllm-fp8", "forbid 1:k=16"])
+
+    def test_bad_tables(self):
+        values = self.document()["values"]
+        for bad in (float("nan"), float("inf"), -0.5, None, "x"):
+            broken = [list(row) for row in values]
+            broken[2][3] = bad
+            for command in (["solve", "--budget", "2x"], ["frontier"]):
+                self.refused(3, *command, "--table", self.table("bad.json", broken), says="bad.json")
+        for bad in (0, -4096, 1.5, "x"):
+            costs = [[1000] * 8 for _ in values]
+            costs[1][2] = bad
+            for command in (["solve", "--budget", "2x"], ["frontier"]):
+                self.refused(3, *command, "--table", self.table("bad.json", bytes=costs), says=["bad.json", "1"])
+        empty = self.document([])
+        with open(self.path("empty.json"), "w", encoding="utf-8") as file:
+            json.dump(empty, file)
+        for command in (["solve", "--budget", "2x"], ["frontier"]):
+            self.refused(3, *command, "--table", self.path("empty.json"), says="empty.json")
+
+    def test_bytes_of_another_cache(self):
+        values = self.document()["values"]
+        costs = [[1000 * (l + 1) + 100 * c for c in range(8)] for l in range(4)]
+        got = self.json("solve", "--table", self.table("costs.json", bytes=costs), "--budget", 12000, "--method",
+                        "exact")
+        self.assertEqual(got["bytes"], sum(costs[l][c] for l, c in enumerate(got["configs"])))
+        expected = min(
+            sum(row[c] for row, c in zip(values, plan)) for plan in self.plans()
+            if sum(costs[l][c] for l, c in enumerate(plan)) <= 12000)
+        self.assertAlmostEqual(got["predicted"], expected, places=12)
+
+    def test_frontier(self):
+        path, cells = self.table(), self.document()["values"]
+        everything = self.plans()
+        document = self.json("frontier", "--table", path, "--bytes", "nominal", "--methods", "exact,2d_uniform")
+        self.assertEqual(document["full"], 128000)
+        self.assertEqual({point["method"] for point in document["points"]}, {"exact", "2d_uniform"})
+        for method in ("exact", "2d_uniform"):
+            points = [point for point in document["points"] if point["method"] == method]
+            self.assertGreaterEqual(len(points), 2)
+            self.assertEqual(points, sorted(points, key=lambda point: point["bytes"]))
+            for point in points:
+                self.assertEqual(point["bytes"], sum(self.BYTES[c] for c in point["configs"]))
+                self.assertAlmostEqual(point["predicted"], sum(row[c] for row, c in zip(cells, point["configs"])),
+                                       places=12)
+            for left, right in zip(points, points[1:]):
+                self.assertLess(left["bytes"], right["bytes"])
+                self.assertGreater(left["predicted"], right["predicted"])
+        exact = [point for point in document["points"] if point["method"] == "exact"]
+        self.assertEqual((exact[0]["bytes"], exact[-1]["predicted"]), (24000, 0))
+        # One recipe for all: of the eight, those that no cheaper one beats.
+        steps = []
+        for size, total in sorted((4 * size, sum(row[c] for row in cells)) for c, size in enumerate(self.BYTES)):
+            if not steps or total < steps[-1][1]:
+                steps.append((size, total))
+        uniform = [point for point in document["points"] if point["method"] == "2d_uniform"]
+        self.assertEqual([point["bytes"] for point in uniform], [size for size, _ in steps])
+        for point, (_, total) in zip(uniform, steps):
+            self.assertAlmostEqual(point["predicted"], total, places=12)
+        for point in exact:
+            self.assertAlmostEqual(point["predicted"], self.best(cells, point["bytes"], everything), places=12)
+        few = self.json("frontier", "--table", path, "--methods", "exact", "--points", 3)["points"]
+        self.assertLessEqual(len(few), 3)
+        pinned = self.json("frontier", "--table", path, "--methods", "exact,greedy", "--pin", "1=3")["points"]
+        self.assertTrue(pinned and all(point["configs"][1] == 3 for point in pinned))
+        methods = {point["method"] for point in self.json("frontier", "--table", path)["points"]}
+        self.assertEqual(methods, {"greedy", "exact", "2d:exact", "2d_uniform", "2d_uniform_free", "edges:2"})
+        uniform = self.json("frontier", "--table", path, "--target", "llama.cpp")["points"]
+        self.assertNotIn("exact", {point["method"] for point in uniform})
+        squares = self.json("frontier", "--table", path, "--objective", "S2", "--methods", "exact")
+        self.assertEqual(squares["objective"], "S2")
+        text = run("frontier", "--table", path, "--methods", "exact").stdout
+        self.assertIn("predicted", text)
+        self.assertEqual(text.count("\nexact "), len(self.json("frontier", "--table", path, "--methods", "exact")["points"]))
+        self.refused(2, "frontier", "--table", path, "--methods", "magic")
+        self.refused(2, "frontier", "--table", path, "--points", 1)
+        self.refused(2, "frontier", "--table", path, "--objective", "luck")
+        self.refused(2, "frontier")
+        self.refused(3, "frontier", "--table", self.path("none.json"))
+        two = self.table("two.json", values=cells[:2])
+        self.assertNotIn("edges:2", {point["method"] for point in self.json("frontier", "--table", two)["points"]})
 
 
 class Usage(Case):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schemas of plans and tables against the engine: real documents are valid, and a document with
-one member removed or replaced is refused by the schema exactly when the engine refuses it.
+"""The JSON Schemas of plans, tables and targets against the engine: real documents are valid, and a document
+with one member removed or replaced is refused by the schema exactly when the engine refuses it.
 
     schema_checks.py SCHEMA_SAMPLES SCHEMA_FOLDER
 """
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ BEYOND_THE_SCHEMA = (
     "configurations",
     "is not on the plan's grid",
     "after",  # an axis that does not ascend
+    "two targets are named",
 )
 
 
@@ -60,8 +62,9 @@ class Schemas(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="lamina-schema-")
         engine("write", cls.folder.name)
+        shutil.copy(os.path.join(SCHEMAS, "..", "targets.json"), os.path.join(cls.folder.name, "builtin.targets.json"))
         cls.validators = {}
-        for kind in ("table", "plan"):
+        for kind in ("table", "plan", "targets"):
             with open(os.path.join(SCHEMAS, kind + ".schema.json"), encoding="utf-8") as file:
                 schema = json.load(file)
             jsonschema.Draft202012Validator.check_schema(schema)
@@ -84,11 +87,14 @@ class Schemas(unittest.TestCase):
                 self.validators[kind].validate(document)
         self.assertEqual(kinds.count("table"), 2)
         self.assertEqual(kinds.count("plan"), 8)
+        self.assertEqual(kinds.count("targets"), 1)
 
     def test_schema_and_engine_agree_on_changed_documents(self):
         for name, kind, document in self.documents():
-            if name not in ("rich.table.json", "rich.actual.greedy.plan.json"):
+            if name not in ("rich.table.json", "rich.actual.greedy.plan.json", "builtin.targets.json"):
                 continue
+            if kind == "targets":  # the first two, which have every member between them
+                document["targets"] = document["targets"][1::-1]
             variants = []
             for path in places(document):
                 if not path:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What schema_checks.py asks of the engine:
 //   schema_samples write FOLDER      real tables and plans, named *.table.json and *.plan.json
-//   schema_samples read FILE...      one line a file: "accepted" or why it is refused
+//   schema_samples read FILE...      one line a table, plan or file of targets (*.targets.json):
+//                                    "accepted" or why it is refused
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -35,6 +36,11 @@ SensitivityTable sample(bool rich) {
                                   7,
                                   "0.1.0",
                                   "2026-01-02T03:04:05Z"};
+    table.value_errors = table.propagated = table.kl = table.kl_errors = table.values;
+    table.weights = {0.5, 1.0, 2.0};
+    std::vector<std::int64_t> bytes;
+    for (int c = 0; c < table.grid.size(); ++c) bytes.push_back(1024 * (c + 1));
+    table.bytes.assign(3, bytes);
   }
   return table;
 }
@@ -45,8 +51,10 @@ Status write_samples(const std::filesystem::path& folder) {
     const SensitivityTable table = sample(rich);
     LAMINA_RETURN_IF_ERROR(write_table(table, folder / (name + ".table.json")));
     for (BytesKind kind : {BytesKind::kNominal, BytesKind::kActual}) {
-      for (Method method : {Method::kGreedy, Method::kUniform2d}) {
-        LAMINA_ASSIGN_OR_RETURN(Problem problem, Problem::make(table, kind));
+      SolveOptions options;
+      options.bytes = kind;
+      for (const Method& method : {methods::kGreedy, methods::kUniform2d}) {
+        LAMINA_ASSIGN_OR_RETURN(Problem problem, Problem::make(table, options));
         const std::int64_t budget = problem.full_bytes() / 3;
         LAMINA_ASSIGN_OR_RETURN(Solution solution, problem.solve(method, budget));
         LAMINA_ASSIGN_OR_RETURN(Plan plan,
@@ -55,8 +63,8 @@ Status write_samples(const std::filesystem::path& folder) {
           plan.solver->lower_bound = plan.solver->predicted / 2;
           plan.validation = PlanValidation{0.05, 0.04, 0.06, 8};
         }
-        const std::string file = name + "." + std::string(to_string(kind)) + "." +
-                                 std::string(to_string(method)) + ".plan.json";
+        const std::string file =
+            name + "." + std::string(to_string(kind)) + "." + to_string(method) + ".plan.json";
         LAMINA_RETURN_IF_ERROR(write_plan(plan, folder / file));
       }
     }
@@ -65,6 +73,7 @@ Status write_samples(const std::filesystem::path& folder) {
 }
 
 Status read_sample(const std::string& path) {
+  if (path.ends_with(".targets.json")) return read_targets(path).status();
   return path.ends_with(".table.json") ? read_table(path).status() : read_plan(path).status();
 }
 

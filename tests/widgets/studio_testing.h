@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QAbstractButton>
+#include <QAbstractSpinBox>
 #include <QApplication>
 #include <QComboBox>
 #include <QFile>
@@ -87,7 +88,8 @@ inline QStringList namelessControls(QWidget* root) {
     if ((button && !button->text().isEmpty()) || (label && !label->text().isEmpty())) continue;
     const bool control = button || label || qobject_cast<QComboBox*>(widget) ||
                          qobject_cast<QLineEdit*>(widget) || qobject_cast<QSlider*>(widget);
-    const bool inside_control = qobject_cast<QComboBox*>(widget->parentWidget()) != nullptr;
+    const bool inside_control = qobject_cast<QComboBox*>(widget->parentWidget()) ||
+                                qobject_cast<QAbstractSpinBox*>(widget->parentWidget());
     if (control && !inside_control)
       nameless << widget->metaObject()->className() + widget->objectName();
   }
@@ -102,6 +104,11 @@ inline QStringList cutOffTexts(QWidget* root) {
     const QRect inside = QRect(widget->mapTo(root, QPoint()), widget->size());
     const auto* label = qobject_cast<QLabel*>(widget);
     const auto* button = qobject_cast<QAbstractButton*>(widget);
+    if (widget->inherits("lamina::studio::FigureLabel") &&
+        widget->sizePolicy().horizontalPolicy() != QSizePolicy::Ignored &&
+        widget->width() < widget->sizeHint().width()) {
+      cut << widget->property("text").toString();
+    }
     if (!label && !button) continue;
     const QString text = label ? label->text() : button->text();
     const bool clips = label

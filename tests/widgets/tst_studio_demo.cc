@@ -76,6 +76,22 @@ void TestStudioDemo::openCalibrateSlideExport() {
              session.document()->table->table.values[static_cast<std::size_t>(layer)][0]);
   }
 
+  // Requests of a GPU: weights and activations are known, so that the budget can be asked for.
+  QVERIFY(!session.setBudgetText(QStringLiteral("8 requests")).is_ok());
+  QVERIFY(session.setGpuMemory(QStringLiteral("1GiB")).is_ok());
+  QVERIFY(session.plan()->capacity.has_value());
+  const Status eight = session.setBudgetText(QStringLiteral("8 requests"));
+  QVERIFY2(eight.is_ok(), eight.message().c_str());
+  QVERIFY(session.plan()->capacity->requests >= 8);
+  QVERIFY(session.plan()->capacity->weights > 80'000'000);
+  const QString readout =
+      window.findChild<QWidget*>(QStringLiteral("budgetReadout"))->property("text").toString();
+  QVERIFY2(readout.contains(QStringLiteral("requests x 8192")), qPrintable(readout));
+  const std::int64_t for_eight = session.budget();
+  QVERIFY(session.setBudgetText(QStringLiteral("30 requests")).is_ok());
+  QVERIFY(session.budget() < for_eight);
+  QVERIFY(!session.setBudgetText(QStringLiteral("100000000 requests")).is_ok());
+
   auto* slider = window.findChild<BudgetSlider*>();
   slider->setValue(700);
   const std::int64_t budget = session.budget();

@@ -15,6 +15,12 @@
 namespace lamina::studio {
 namespace {
 
+// Nothing where the document tells no sizes: memory is then not estimated.
+std::optional<ModelSizes> sizesOf(const std::string& info) {
+  auto sizes = model_sizes_from_info(info, "checkpoint");
+  return sizes ? std::optional(*sizes) : std::nullopt;
+}
+
 ModelSummary summarize(const Checkpoint& checkpoint, ModelId id, const QString& path) {
   const ModelConfig& config = checkpoint.config();
   ModelSummary summary;
@@ -25,6 +31,7 @@ ModelSummary summarize(const Checkpoint& checkpoint, ModelId id, const QString& 
   summary.kv = config.kv;
   summary.context_length = config.context_length;
   summary.kv_bytes_per_token = config.kv_bytes_per_token();
+  summary.sizes = sizesOf(info_json(checkpoint, {}));
   if (!config.supported) {
     summary.unsupported_reason = config.unsupported_reason.empty()
                                      ? toQString(config.architecture)
@@ -38,6 +45,7 @@ ModelSummary summarize(const CheckpointRecord& record) {
   ModelSummary summary;
   summary.id = record.model;
   summary.path = toQString(record.path);
+  summary.sizes = sizesOf(record.info_json);
   return summary;
 }
 

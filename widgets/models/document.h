@@ -12,6 +12,7 @@
 
 #include "engine/base/progress.h"
 #include "engine/base/status.h"
+#include "engine/solve/memory.h"
 #include "engine/table/table.h"
 
 namespace lamina::studio {
@@ -25,6 +26,8 @@ struct ModelSummary {
   std::int64_t context_length = 0;
   std::int64_t kv_bytes_per_token = 0;
   QString unsupported_reason;  // empty where the engine can run it
+  std::optional<ModelSizes>
+      sizes;  // for memory estimates; empty where the checkpoint is not at hand
 };
 
 // A complete table.

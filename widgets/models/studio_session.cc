@@ -2,10 +2,10 @@
 #include "widgets/models/studio_session.h"
 
 #include <QFileInfo>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -77,12 +77,23 @@ Status copyProject(const QString& from, const QString& to) {
   return Status::ok();
 }
 
+// The smallest budget that the method has a plan for; 0 where it has none.
+std::int64_t smallestOf(const Problem& problem, const Method& method) {
+  const auto frontier = method_frontier(problem, method);
+  return frontier && !frontier->empty() ? frontier->front().budget : 0;
+}
+
 }  // namespace
 
 StudioSession::StudioSession(QString data_dir, QObject* parent)
     : QObject(parent), data_dir_(std::move(data_dir)) {}
 
-StudioSession::~StudioSession() { jobs_.stopAndWait(); }
+StudioSession::~StudioSession() { stopAll(); }
+
+void StudioSession::stopAll() {
+  jobs_.stopAndWait();
+  frontier_.stopAndWait();
+}
 
 std::int64_t StudioSession::smallestBudget() const {
   return problem_ ? problem_->smallest_bytes() : 0;
@@ -133,102 +144,165 @@ void StudioSession::open(const QString& path) {
 
 void StudioSession::adopt(Document document) {
   // A table that cannot be solved is refused before anything on screen changes.
-  std::unique_ptr<const Problem> problem;
+  std::optional<Solved> solved;
   if (document.table) {
-    auto made = Problem::make(document.table->table, bytes_kind_);
+    PlanInputs inputs;
+    inputs.kind = inputs_.kind;
+    auto made = solveInputs(document.table->table, inputs, BudgetRule::kFeasible, nullptr);
     if (!made) return report(tr("Cannot use this table"), made.status());
-    problem = std::make_unique<const Problem>(std::move(made).value());
+    solved = std::move(made).value();
   }
   document_ = std::move(document);
   measuring_.reset();
-  problem_ = std::move(problem);
+  problem_.reset();
   plan_.reset();
-  budget_ = 0;
+  if (!solved) frontier_.clear();
   emit documentChanged();
   emit tableChanged();
-  solveDefault();
-}
-
-void StudioSession::solveDefault() {
-  if (!problem_) {
+  if (solved) {
+    // The document's sizes are known only now.
+    auto plan = std::make_shared<PlanState>(*solved->plan);
+    fillCapacity(*plan, *solved->problem, deployment());
+    solved->plan = std::move(plan);
+    show(std::move(*solved));
+  } else {
+    const BytesKind kind = inputs_.kind;
+    inputs_ = {};
+    inputs_.kind = kind;
     emit planChanged(nullptr);
-    return;
   }
-  const auto wanted = static_cast<std::int64_t>(
-      std::floor(static_cast<double>(problem_->full_bytes()) / kDefaultRatio));
-  const Status status = setBudget(std::max(wanted, problem_->smallest_bytes()));
-  if (!status.is_ok()) {
-    emit planChanged(nullptr);
-    report(tr("Cannot solve this table"), status);
-  }
+  emit inputsReset();
 }
 
-Result<std::shared_ptr<const PlanState>> StudioSession::solve(const Problem& problem,
-                                                              std::int64_t budget) const {
-  auto state = std::make_shared<PlanState>();
-  LAMINA_ASSIGN_OR_RETURN(state->solution, problem.solve(Method::kGreedy, budget));
-  const CostTable& costs = problem.costs();
-  const SensitivityTable& table = problem.table();
-  LAMINA_ASSIGN_OR_RETURN(const Plan plan, make_plan(problem, state->solution, budget, {}));
-  if (plan.budget) state->peak_bytes = plan.budget->peak;
-  if (auto uniform = problem.solve(Method::kUniform2d, budget)) {
-    state->uniform = std::move(uniform).value();
-    state->uniform_config = table.grid.at(state->uniform->configs.front());
-  }
-  state->budget = budget;
-  state->kind = costs.kind;
-  state->full_bytes = costs.to_bytes(costs.full());
-  state->t_cache = table.geometry.t_cache;
-  std::set<int> distinct;
-  for (int layer = 0; layer < table.layers(); ++layer) {
-    const int config = state->solution.configs[static_cast<std::size_t>(layer)];
-    distinct.insert(config);
-    state->rows.push_back(
-        {table.grid.at(config), costs.to_bytes(costs.at(layer, config)),
-         table.values[static_cast<std::size_t>(layer)][static_cast<std::size_t>(config)]});
-  }
-  state->distinct = static_cast<int>(distinct.size());
-  return std::shared_ptr<const PlanState>(std::move(state));
+Deployment StudioSession::deployment() const {
+  Deployment place{gpu_bytes_, {}};
+  if (document_ && document_->model) place.sizes = document_->model->sizes;
+  return place;
 }
 
-Status StudioSession::setBudget(std::int64_t bytes) {
+Result<StudioSession::Solved> StudioSession::solveInputs(const SensitivityTable& table,
+                                                         PlanInputs inputs, BudgetRule rule,
+                                                         const Problem* present) const {
+  Solved solved;
+  const Problem* problem = present;
+  if (!present || !inputs.sameProblem(inputs_)) {
+    LAMINA_ASSIGN_OR_RETURN(Problem made, Problem::make(table, inputs.options()));
+    solved.problem = std::make_unique<const Problem>(std::move(made));
+    problem = solved.problem.get();
+  }
+  const auto full = static_cast<double>(problem->full_bytes());
+  if (!present) {
+    if (inputs.budget == 0) {
+      inputs.budget = static_cast<std::int64_t>(std::floor(full / kDefaultRatio));
+    }
+  } else if (rule == BudgetRule::kKeepRatio) {
+    const double share =
+        static_cast<double>(inputs.budget) / static_cast<double>(present->full_bytes());
+    inputs.budget = static_cast<std::int64_t>(std::floor(share * full));
+  }
+  if (rule != BudgetRule::kGiven) {
+    inputs.budget =
+        std::max(std::min(inputs.budget, problem->full_bytes()), problem->smallest_bytes());
+  }
+  inputs.method = fittingMethod(inputs.method, inputs.limits.target);
+  const std::uint64_t generation = solved.problem ? generation_ + 1 : generation_;
+  auto plan = solvePlan(*problem, inputs, deployment(), generation);
+  if (!plan && plan.status().kind() == ErrorKind::kRefused && rule != BudgetRule::kGiven) {
+    // One recipe for all layers may need more than the cheapest plan does.
+    inputs.budget = std::max(inputs.budget, smallestOf(*problem, inputs.method));
+    plan = solvePlan(*problem, inputs, deployment(), generation);
+  }
+  if (!plan) return plan.status();
+  solved.plan = std::move(plan).value();
+  solved.inputs = std::move(inputs);
+  return solved;
+}
+
+void StudioSession::show(Solved solved) {
+  inputs_ = std::move(solved.inputs);
+  plan_ = std::move(solved.plan);
+  if (solved.problem) {
+    problem_ = std::move(solved.problem);
+    generation_ = plan_->generation;
+    frontier_.start(*problem_, generation_);
+  }
+  emit planChanged(plan_);
+}
+
+Status StudioSession::apply(PlanInputs inputs, BudgetRule rule) {
   if (!problem_)
     return Status::usage("there is no table to solve", {}, "open or calibrate a model");
-  LAMINA_ASSIGN_OR_RETURN(std::shared_ptr<const PlanState> plan, solve(*problem_, bytes));
-  budget_ = bytes;
-  plan_ = std::move(plan);
-  emit planChanged(plan_);
+  LAMINA_ASSIGN_OR_RETURN(
+      Solved solved, solveInputs(document_->table->table, std::move(inputs), rule, problem_.get()));
+  show(std::move(solved));
   return Status::ok();
 }
 
-Status StudioSession::setBudgetText(const QString& text) {
+Status StudioSession::setBudget(std::int64_t bytes) {
+  PlanInputs next = inputs_;
+  next.budget = bytes;
+  return apply(std::move(next));
+}
+
+Result<std::int64_t> StudioSession::parseBudgetText(const QString& text) const {
   if (!problem_)
     return Status::usage("there is no table to solve", {}, "open or calibrate a model");
-  LAMINA_ASSIGN_OR_RETURN(const std::int64_t bytes,
-                          parse_budget(text.trimmed().toStdString(), problem_->full_bytes()));
+  static const QRegularExpression requests(QStringLiteral("^\\s*(\\d{1,9})\\s*requests?\\s*$"));
+  if (const auto match = requests.match(text); match.hasMatch()) {
+    return budgetForRequests(match.captured(1).toLongLong());
+  }
+  return parse_budget(text.trimmed().toStdString(), problem_->full_bytes());
+}
+
+Result<std::int64_t> StudioSession::budgetForRequests(std::int64_t requests) const {
+  const Deployment place = deployment();
+  if (place.gpu_bytes == 0) {
+    return Status::usage("requests need the GPU's memory", {}, "type it at GPU memory first");
+  }
+  if (!place.sizes) {
+    return Status::usage("the model's sizes are unknown", {}, "open the model");
+  }
+  const Geometry& geometry = problem_->table().geometry;
+  LAMINA_ASSIGN_OR_RETURN(
+      const MemoryBudget room,
+      memory_budget(*place.sizes, geometry, {place.gpu_bytes, geometry.t_cache, requests}));
+  LAMINA_ASSIGN_OR_RETURN(const std::int64_t budget,
+                          budget_for_peak(*problem_, inputs_.method, room.per_request));
+  return std::min(budget, problem_->full_bytes());
+}
+
+Status StudioSession::setBudgetText(const QString& text) {
+  LAMINA_ASSIGN_OR_RETURN(const std::int64_t bytes, parseBudgetText(text));
   return setBudget(bytes);
 }
 
 Status StudioSession::setBytesKind(BytesKind kind) {
-  if (kind == bytes_kind_) return Status::ok();
-  if (!document_ || !document_->table) {
-    bytes_kind_ = kind;
+  PlanInputs next = inputs_;
+  next.kind = kind;
+  if (!problem_) {
+    inputs_ = std::move(next);
     return Status::ok();
   }
-  LAMINA_ASSIGN_OR_RETURN(Problem made, Problem::make(document_->table->table, kind));
-  auto problem = std::make_unique<const Problem>(std::move(made));
-  const double share = static_cast<double>(budget_) / static_cast<double>(problem_->full_bytes());
-  const auto same_ratio =
-      static_cast<std::int64_t>(std::floor(share * static_cast<double>(problem->full_bytes())));
-  const std::int64_t budget =
-      std::clamp(same_ratio, problem->smallest_bytes(), problem->full_bytes());
-  LAMINA_ASSIGN_OR_RETURN(std::shared_ptr<const PlanState> plan, solve(*problem, budget));
-  bytes_kind_ = kind;
-  problem_ = std::move(problem);
-  budget_ = budget;
+  return apply(std::move(next), BudgetRule::kKeepRatio);
+}
+
+Status StudioSession::setGpuMemory(const QString& text) {
+  std::int64_t bytes = 0;
+  if (!text.trimmed().isEmpty()) {
+    // Of nothing: a share or a ratio is not a size.
+    LAMINA_ASSIGN_OR_RETURN(bytes, parse_budget(text.trimmed().toStdString(), 0));
+  }
+  if (std::exchange(gpu_bytes_, bytes) == bytes || !plan_) return Status::ok();
+  auto plan = std::make_shared<PlanState>(*plan_);
+  fillCapacity(*plan, *problem_, deployment());
   plan_ = std::move(plan);
   emit planChanged(plan_);
   return Status::ok();
+}
+
+QString StudioSession::objectiveObstacle(Objective objective) const {
+  if (!problem_) return {};
+  return toQString(objective_cells(document_->table->table, objective, 0).status().message());
 }
 
 Result<Plan> StudioSession::exportablePlan() const {
@@ -290,19 +364,23 @@ void StudioSession::abandonMeasuring() {
 }
 
 void StudioSession::adoptTable(TableData data) {
-  auto made = Problem::make(data.table, bytes_kind_);
-  if (!made) {
+  // What was decided for the table before goes on where the new one allows it.
+  PlanInputs fresh;
+  fresh.kind = inputs_.kind;
+  auto solved = solveInputs(data.table, inputs_, BudgetRule::kFeasible, nullptr);
+  if (!solved) solved = solveInputs(data.table, fresh, BudgetRule::kFeasible, nullptr);
+  if (!solved) {
     emit tableChanged();
-    return report(tr("Cannot use this table"), made.status());
+    return report(tr("Cannot use this table"), solved.status());
   }
-  problem_ = std::make_unique<const Problem>(std::move(made).value());
   document_->table = std::move(data);
   document_->partial.reset();
   document_->unfinished.reset();
+  problem_.reset();
+  plan_.reset();
   emit tableChanged();
-  const std::int64_t budget = budget_;
-  const bool keep = budget >= problem_->smallest_bytes() && budget <= problem_->full_bytes();
-  if (!keep || !setBudget(budget).is_ok()) solveDefault();
+  show(std::move(solved).value());
+  emit inputsReset();
   emit notice(tr("Calibrated %1 of %1 layers").arg(problem_->table().layers()));
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The studio without a window: the open document, its table, the budget and the plan that the
-// budget gives. A budget change is solved at once (a solve takes well under a millisecond) and
-// announced by one signal that carries the whole result, so no view can show numbers of two
-// different plans. Opening and calibrating run as background jobs. Belongs to the GUI thread; opens
-// no project file there.
+// The studio without a window: the open document, its table, what the user has decided (PlanInputs)
+// and the plan that follows. A change is solved at once (milliseconds) and announced by one signal
+// that carries the whole result, so no view can show numbers of two different plans. Opening,
+// calibrating and the frontiers run as background jobs. Belongs to the GUI thread; opens no project
+// file there.
 #pragma once
 
 #include <QObject>
@@ -14,31 +14,18 @@
 #include <vector>
 
 #include "engine/base/status.h"
-#include "engine/solve/solve.h"
 #include "widgets/models/document.h"
+#include "widgets/models/frontier_job.h"
 #include "widgets/models/job_runner.h"
+#include "widgets/models/plan_state.h"
 
 namespace lamina::studio {
 
-// One layer of the current plan, as the tables show it.
-struct PlanRow {
-  LayerConfig config;
-  double bytes = 0;        // of PlanState::kind
-  double sensitivity = 0;  // predicted error of the layer
-};
-
-// A solved budget. Immutable once announced.
-struct PlanState {
-  std::int64_t budget = 0;
-  BytesKind kind = BytesKind::kActual;
-  Solution solution;                // greedy
-  std::optional<Solution> uniform;  // 2d_uniform; empty where it cannot reach the budget
-  LayerConfig uniform_config;
-  std::vector<PlanRow> rows;  // (layers)
-  double full_bytes = 0;
-  std::int64_t peak_bytes = 0;  // actual bytes + eviction slack
-  int distinct = 0;
-  std::int64_t t_cache = 0;
+// What becomes of the budget when the inputs ask for another problem.
+enum class BudgetRule {
+  kGiven,     // exactly the one given, or an error
+  kFeasible,  // raised to the smallest feasible or lowered to the full cache where it must
+  kKeepRatio  // the same share of the full cache, then as kFeasible
 };
 
 class StudioSession : public QObject {
@@ -55,19 +42,35 @@ class StudioSession : public QObject {
   const Problem* problem() const { return problem_.get(); }
   std::shared_ptr<const PlanState> plan() const { return plan_; }
   JobRunner& jobs() { return jobs_; }
+  // The curves of the problem; restarted whenever it changes.
+  FrontierJob& frontier() { return frontier_; }
+  // Stops all background work and waits for it.
+  void stopAll();
 
-  BytesKind bytesKind() const { return bytes_kind_; }
-  std::int64_t budget() const { return budget_; }
+  const PlanInputs& inputs() const { return inputs_; }
+  BytesKind bytesKind() const { return inputs_.kind; }
+  std::int64_t budget() const { return inputs_.budget; }
   std::int64_t smallestBudget() const;  // 0 without a problem
   std::int64_t fullBudget() const;
   // Why the open document cannot be calibrated; empty where it can.
   QString calibrationObstacle() const;
 
-  // Each solves and emits planChanged(), or returns the error and changes nothing.
+  // Solves and emits planChanged(), or returns the error and changes nothing. A target whose shape
+  // rules out the method brings the richest one that fits. Errors: kUsage without a table, those of
+  // Problem::make and Problem::solve.
+  Status apply(PlanInputs inputs, BudgetRule rule = BudgetRule::kGiven);
   Status setBudget(std::int64_t bytes);
   Status setBudgetText(const QString& text);
-  // Keeps the ratio to the full cache.
   Status setBytesKind(BytesKind kind);
+  // The bytes that a typed budget means; "8 requests" is the largest budget with which so many fit
+  // the GPU memory. Errors: kUsage, those of memory_budget() and budget_for_peak().
+  Result<std::int64_t> parseBudgetText(const QString& text) const;
+
+  // Where the plan is to run; "" forgets it. "24GiB" and so on. Errors: kUsage.
+  Status setGpuMemory(const QString& text);
+  std::int64_t gpuMemory() const { return gpu_bytes_; }
+  // Why the table cannot be solved for an objective; empty where it can.
+  QString objectiveObstacle(Objective objective) const;
 
   Result<Plan> exportablePlan() const;
   Status exportPlan(const QString& path) const;
@@ -86,6 +89,8 @@ class StudioSession : public QObject {
   void tableChanged();
   void rowMeasured(int layer);
   void planChanged(const std::shared_ptr<const lamina::studio::PlanState>& plan);
+  // Another table: the inputs are new ones that no edit led to.
+  void inputsReset();
   void failed(const QString& title, const QString& message);
   void opened(const QString& path);
   void notice(const QString& text);
@@ -93,8 +98,17 @@ class StudioSession : public QObject {
  private:
   void adopt(Document document);
   void adoptTable(TableData table);
-  Result<std::shared_ptr<const PlanState>> solve(const Problem& problem, std::int64_t budget) const;
-  void solveDefault();
+  // The problem and plan of inputs, not yet shown. `problem` is null where the present one serves.
+  struct Solved {
+    std::unique_ptr<const Problem> problem;
+    PlanInputs inputs;
+    std::shared_ptr<const PlanState> plan;
+  };
+  Result<Solved> solveInputs(const SensitivityTable& table, PlanInputs inputs, BudgetRule rule,
+                             const Problem* present) const;
+  void show(Solved solved);
+  Result<std::int64_t> budgetForRequests(std::int64_t requests) const;
+  Deployment deployment() const;
   void report(const QString& title, const Status& status);
   void calibrationEnded(Result<TableData> result);
   // Rows measured by a job that is about to be replaced stay on screen where there is no table.
@@ -105,8 +119,10 @@ class StudioSession : public QObject {
   std::optional<PartialTable> measuring_;
   std::unique_ptr<const Problem> problem_;
   std::shared_ptr<const PlanState> plan_;
-  BytesKind bytes_kind_ = BytesKind::kActual;
-  std::int64_t budget_ = 0;
+  PlanInputs inputs_;
+  std::int64_t gpu_bytes_ = 0;
+  std::uint64_t generation_ = 0;  // of problem_
+  FrontierJob frontier_;
   JobRunner jobs_;  // last: stopped before the rest is destroyed
 };
 

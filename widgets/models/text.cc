@@ -70,6 +70,50 @@ QString recipeText(const LayerConfig& config) {
       .arg(config.v_bits);
 }
 
+QString methodText(const Method& method) { return toQString(to_string(method)); }
+
+QString objectiveSymbol(Objective objective) {
+  switch (objective) {
+    case Objective::kS:
+      return QStringLiteral("S");
+    case Objective::kS2:
+      return QStringLiteral("S²");
+    case Objective::kWeighted:
+      return QStringLiteral("w·S²");
+    case Objective::kPropagated:
+      return QCoreApplication::translate("lamina", "propagated");
+    case Objective::kKl:
+      return QStringLiteral("KL");
+  }
+  return {};
+}
+
+QString requestsText(std::int64_t requests, std::int64_t context) {
+  return (requests == 1 ? QCoreApplication::translate("lamina", "%1 request x %2")
+                        : QCoreApplication::translate("lamina", "%1 requests x %2"))
+      .arg(requests)
+      .arg(context);
+}
+
+QString mixText(const std::vector<LayerConfig>& layers) {
+  double keep = 0, k_bits = 0, v_bits = 0;
+  std::vector<LayerConfig> distinct;
+  for (const LayerConfig& layer : layers) {
+    keep += layer.keep;
+    k_bits += layer.k_bits;
+    v_bits += layer.v_bits;
+    if (std::find(distinct.begin(), distinct.end(), layer) == distinct.end()) {
+      distinct.push_back(layer);
+    }
+  }
+  const double count = std::max<double>(1, static_cast<double>(layers.size()));
+  if (distinct.size() == 1) return recipeText(distinct.front());
+  return QCoreApplication::translate("lamina", "%1 recipes · mean keep %2 · K%3 · V%4")
+      .arg(distinct.size())
+      .arg(QString::number(keep / count, 'f', 2), QString::number(k_bits / count, 'f', 1),
+           QString::number(v_bits / count, 'f', 1));
+}
+
 QString durationText(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::ceil(std::max(0.0, seconds)));
   const QLatin1Char zero('0');

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/base/status.h"
+#include "engine/solve/method.h"
+#include "engine/solve/objective.h"
 #include "engine/table/bytes.h"
 #include "engine/table/grid.h"
 
@@ -27,6 +30,11 @@ QString keepText(double keep);                        // "0.25"
 QString percentText(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 QString bytesKindText(BytesKind kind);                // "actual bytes", "nominal bytes"
 QString recipeText(const LayerConfig& config);        // "keep 0.25 · K4 · V8"
-QString durationText(double seconds);                 // "0:42", "1:02:03"
+QString methodText(const Method& method);             // "2d:exact", as on the command line
+QString objectiveSymbol(Objective objective);         // "S", "S²", "KL", for headings
+QString requestsText(std::int64_t requests, std::int64_t context);  // "11 requests x 32768"
+// Mean keep, mean bits and number of different recipes: "4 recipes · mean keep 0.41 · K5.2 · V4.0"
+QString mixText(const std::vector<LayerConfig>& layers);
+QString durationText(double seconds);  // "0:42", "1:02:03"
 
 }  // namespace lamina::studio

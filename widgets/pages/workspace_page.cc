@@ -2,28 +2,31 @@
 #include "widgets/pages/workspace_page.h"
 
 #include <QDataStream>
-#include <QHeaderView>
 #include <QIODevice>
 #include <QItemSelectionModel>
-#include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
 
+#include "widgets/edit/plan_editor.h"
 #include "widgets/models/heatmap_model.h"
 #include "widgets/models/plan_table_model.h"
 #include "widgets/models/text.h"
 #include "widgets/panels/budget_bar.h"
+#include "widgets/panels/deployment_bar.h"
 #include "widgets/panels/model_bar.h"
+#include "widgets/panels/plan_view.h"
 #include "widgets/panels/summary_panel.h"
+#include "widgets/plots/frontier_view.h"
 #include "widgets/plots/heatmap_view.h"
 
 namespace lamina::studio {
 namespace {
 
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 
 QFrame* horizontalLine(QWidget* parent) {
   auto* line = new QFrame(parent);
@@ -34,15 +37,23 @@ QFrame* horizontalLine(QWidget* parent) {
 
 }  // namespace
 
-WorkspacePage::WorkspacePage(StudioSession* session, QWidget* parent)
+WorkspacePage::WorkspacePage(PlanEditor* editor, QWidget* parent)
     : QWidget(parent),
-      session_(session),
-      cells_(new HeatmapModel(this)),
-      plan_rows_(new PlanTableModel(this)) {
+      editor_(editor),
+      session_(editor->session()),
+      cells_(new HeatmapModel(this)) {
   model_bar_ = new ModelBar(session_, this);
+  deployment_bar_ = new DeploymentBar(editor_, this);
   heatmap_ = new HeatmapView(cells_, this);
+  frontier_ = new FrontierView(editor_, this);
+  plots_ = new QSplitter(Qt::Vertical, this);
+  plots_->addWidget(heatmap_);
+  plots_->addWidget(frontier_);
+  plots_->setChildrenCollapsible(false);
+  plots_->setStretchFactor(0, 1);
+  plots_->setStretchFactor(1, 0);
   columns_ = new QSplitter(Qt::Horizontal, this);
-  columns_->addWidget(heatmap_);
+  columns_->addWidget(plots_);
   columns_->addWidget(buildPlanSide());
   columns_->setChildrenCollapsible(false);
   columns_->setStretchFactor(0, 1);
@@ -52,68 +63,42 @@ WorkspacePage::WorkspacePage(StudioSession* session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   layout->addWidget(model_bar_);
+  layout->addWidget(deployment_bar_);
   layout->addWidget(horizontalLine(this));
   layout->addWidget(columns_, 1);
   layout->addWidget(horizontalLine(this));
-  layout->addWidget(new BudgetBar(session_, this));
+  layout->addWidget(new BudgetBar(editor_, this));
 
   connect(session_, &StudioSession::tableChanged, this, &WorkspacePage::showTable);
   connect(session_, &StudioSession::rowMeasured, this, &WorkspacePage::showRow);
   connect(session_, &StudioSession::planChanged, this, &WorkspacePage::showPlan);
-  connect(heatmap_->plot(), &HeatmapPlot::cursorChanged, plan_table_, [this](int layer, int) {
-    if (layer < plan_rows_->rowCount()) plan_table_->selectRow(layer);
+  followCursor();
+  showTable();
+  showPlan(session_->plan());
+  restoreDefaultLayout();
+}
+
+// The heatmap's cursor and the plan table's current row are the same layer.
+void WorkspacePage::followCursor() {
+  QTableView* table = plan_view_->table();
+  connect(heatmap_->plot(), &HeatmapPlot::cursorChanged, table, [this, table](int layer, int) {
+    const QModelIndex current = table->currentIndex();
+    if (layer >= planModel()->rowCount() || current.row() == layer) return;
+    table->setCurrentIndex(planModel()->index(layer, std::max(0, current.column())));
   });
-  connect(plan_table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+  connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& row) {
             if (!row.isValid() || heatmap_->plot()->cursor().layer == row.row()) return;
             if (const int chosen = cells_->chosen(row.row()); chosen >= 0) {
               heatmap_->plot()->setCursor({row.row(), chosen});
             }
           });
-  showTable();
-  showPlan(session_->plan());
-  restoreDefaultLayout();
 }
 
+PlanTableModel* WorkspacePage::planModel() const { return plan_view_->model(); }
+
 QWidget* WorkspacePage::buildPlanSide() {
-  plan_table_ = new QTableView(this);
-  plan_table_->setObjectName(QStringLiteral("planTable"));
-  plan_table_->setAccessibleName(tr("Plan: one row a layer"));
-  plan_table_->setModel(plan_rows_);
-  plan_table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  plan_table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  plan_table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  plan_table_->setAlternatingRowColors(true);
-  plan_table_->setShowGrid(false);
-  plan_table_->setWordWrap(false);
-  plan_table_->setTabKeyNavigation(false);
-  plan_table_->verticalHeader()->hide();
-  plan_table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
-  plan_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-  for (const int column : {PlanTableModel::kBytes, PlanTableModel::kError}) {
-    plan_table_->horizontalHeader()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
-  }
-  plan_table_->horizontalHeader()->setMinimumSectionSize(40);
-  plan_table_->setMinimumHeight(120);
-
-  auto* title = new QLabel(tr("<b>Plan</b>"), this);
-  title->setContentsMargins(4, 4, 4, 2);
-  auto* table_side = new QWidget(this);
-  auto* table_layout = new QVBoxLayout(table_side);
-  table_layout->setContentsMargins(0, 0, 4, 0);
-  table_layout->setSpacing(2);
-  table_layout->addWidget(title);
-  plan_pages_ = new QStackedWidget(this);
-  auto* placeholder =
-      new QLabel(tr("The plan appears here as soon as the model is calibrated."), this);
-  placeholder->setAlignment(Qt::AlignCenter);
-  placeholder->setWordWrap(true);
-  placeholder->setMargin(16);
-  placeholder->setFrameShape(QFrame::StyledPanel);
-  plan_pages_->addWidget(placeholder);
-  plan_pages_->addWidget(plan_table_);
-  table_layout->addWidget(plan_pages_, 1);
-
+  plan_view_ = new PlanView(editor_, this);
   auto* summary = new SummaryPanel(this);
   connect(session_, &StudioSession::planChanged, summary, &SummaryPanel::showPlan);
   auto* scroll = new QScrollArea(this);
@@ -124,12 +109,12 @@ QWidget* WorkspacePage::buildPlanSide() {
   scroll->setMinimumHeight(100);
 
   plan_side_ = new QSplitter(Qt::Vertical, this);
-  plan_side_->addWidget(table_side);
+  plan_side_->addWidget(plan_view_);
   plan_side_->addWidget(scroll);
   plan_side_->setChildrenCollapsible(false);
   plan_side_->setStretchFactor(0, 1);
   plan_side_->setStretchFactor(1, 0);
-  plan_side_->setMinimumWidth(330);
+  plan_side_->setMinimumWidth(390);
   return plan_side_;
 }
 
@@ -181,6 +166,7 @@ void WorkspacePage::showTable() {
     cells_->clear();
   }
   heatmap_->setOrigin(originText());
+  generation_ = 0;
   // A table that was shown before a calibration comes back with its plan.
   if (!session_->measuring() && session_->plan() && session_->problem() &&
       session_->problem()->table().layers() == cells_->layers()) {
@@ -194,35 +180,39 @@ void WorkspacePage::showRow(int layer) {
 }
 
 void WorkspacePage::showPlan(const std::shared_ptr<const PlanState>& plan) {
-  plan_rows_->setPlan(plan);
-  plan_pages_->setCurrentIndex(plan ? 1 : 0);
   // While a calibration runs the heatmap shows its rows, which the old plan says nothing about.
   if (session_->measuring()) return;
-  cells_->setCosts(plan ? std::optional(session_->problem()->costs()) : std::nullopt);
+  const std::uint64_t generation = plan ? plan->generation : 0;
+  if (std::exchange(generation_, generation) != generation) {
+    cells_->setCosts(plan ? std::optional(session_->problem()->costs()) : std::nullopt);
+  }
   cells_->setChosen(plan ? plan->solution.configs : std::vector<int>());
 }
 
 QByteArray WorkspacePage::saveLayout() const {
   QByteArray state;
   QDataStream stream(&state, QIODevice::WriteOnly);
-  stream << kLayoutVersion << columns_->saveState() << plan_side_->saveState();
+  stream << kLayoutVersion << columns_->saveState() << plots_->saveState()
+         << plan_side_->saveState();
   return state;
 }
 
 bool WorkspacePage::restoreLayout(const QByteArray& state) {
   QDataStream stream(state);
   int version = 0;
-  QByteArray columns, plan_side;
-  stream >> version >> columns >> plan_side;
+  QByteArray columns, plots, plan_side;
+  stream >> version >> columns >> plots >> plan_side;
   const bool good = stream.status() == QDataStream::Ok && version == kLayoutVersion &&
-                    columns_->restoreState(columns) && plan_side_->restoreState(plan_side);
+                    columns_->restoreState(columns) && plots_->restoreState(plots) &&
+                    plan_side_->restoreState(plan_side);
   if (!good) restoreDefaultLayout();
   return good;
 }
 
 void WorkspacePage::restoreDefaultLayout() {
   columns_->setSizes({820, 440});
-  plan_side_->setSizes({330, 270});
+  plots_->setSizes({380, 220});
+  plan_side_->setSizes({230, 380});
 }
 
 }  // namespace lamina::studio

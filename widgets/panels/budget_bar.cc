@@ -1,60 +1,79 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/panels/budget_bar.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalBlocker>
+#include <utility>
 
+#include "widgets/edit/plan_editor.h"
 #include "widgets/models/text.h"
 #include "widgets/panels/budget_slider.h"
 #include "widgets/panels/elided_label.h"
+#include "widgets/panels/figure_label.h"
 #include "widgets/plots/color_map.h"
 
 namespace lamina::studio {
 
-BudgetBar::BudgetBar(StudioSession* session, QWidget* parent) : QWidget(parent), session_(session) {
+BudgetBar::BudgetBar(PlanEditor* editor, QWidget* parent)
+    : QWidget(parent), editor_(editor), session_(editor->session()) {
   build();
+  connectControls();
+  showPlan(session_->plan());
+}
+
+void BudgetBar::connectControls() {
   connect(session_, &StudioSession::planChanged, this, &BudgetBar::showPlan);
+  connect(slider_, &BudgetSlider::gestureBegan, editor_, &PlanEditor::beginGesture);
+  connect(slider_, &BudgetSlider::gestureEnded, editor_, &PlanEditor::endGesture);
   connect(slider_, &BudgetSlider::bytesMoved, this, [this](std::int64_t bytes) {
-    const Status status = session_->setBudget(bytes);
-    if (!status.is_ok()) showError(toQString(status.message()));
+    const Status status = editor_->setBudget(bytes);
+    if (status.is_ok()) return;
+    slider_->setBytes(session_->budget());
+    showError(toQString(status.message()));
   });
+  connect(snap_, &QCheckBox::toggled, slider_, &BudgetSlider::setSnapping);
   connect(entry_, &QLineEdit::returnPressed, this, &BudgetBar::applyTyped);
   connect(entry_, &QLineEdit::textEdited, this, &BudgetBar::showHint);
   connect(kind_, &QComboBox::activated, this, [this](int index) {
     const Status status =
-        session_->setBytesKind(static_cast<BytesKind>(kind_->itemData(index).toInt()));
+        editor_->setBytesKind(static_cast<BytesKind>(kind_->itemData(index).toInt()));
     if (status.is_ok()) return;
     kind_->setCurrentIndex(kind_->findData(static_cast<int>(session_->bytesKind())));
     showError(toQString(status.message()));
   });
-  showPlan(session_->plan());
 }
 
 void BudgetBar::build() {
-  readout_ = new QLabel(this);
+  readout_ = new FigureLabel(this);
   readout_->setObjectName(QStringLiteral("budgetReadout"));
-  readout_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  readout_->setCaption(tr("Budget"));
   QFont large = font();
   if (large.pointSizeF() > 0) large.setPointSizeF(large.pointSizeF() * 1.35);
   large.setBold(true);
   readout_->setFont(large);
-  readout_->setMinimumWidth(
-      QFontMetrics(large).horizontalAdvance(QStringLiteral("00000.0 MB · 00.0x")));
+  readout_->reserve(QStringLiteral("0000.0 MB · 00.0x"));
   ends_ = new QLabel(this);
   ends_->setObjectName(QStringLiteral("budgetKind"));
   slider_ = new BudgetSlider(this);
   slider_->setObjectName(QStringLiteral("budgetSlider"));
   scale_ = new BudgetScale(slider_, this);
+  snap_ = new QCheckBox(tr("S&nap"), this);
+  snap_->setObjectName(QStringLiteral("budgetSnap"));
+  snap_->setToolTip(
+      tr("Stop only at the corners of the frontier: budgets whose plan no cheaper one beats"));
   entry_ = new QLineEdit(this);
   entry_->setObjectName(QStringLiteral("budgetEntry"));
   entry_->setPlaceholderText(tr("14x, 136MB, 25%"));
   entry_->setAcceptDrops(false);  // a dropped file is for the window
   entry_->setAccessibleName(tr("Typed budget"));
-  entry_->setToolTip(tr("A budget such as 136MB, 130MiB, 142606336, 14x or 25%; Enter solves"));
+  entry_->setToolTip(
+      tr("A budget such as 136MB, 130MiB, 142606336, 14x or 25%, or with GPU memory 8 requests; "
+         "Enter solves"));
   entry_->setFixedWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000000000 bytes")) + 16);
   kind_ = new QComboBox(this);
   kind_->setObjectName(QStringLiteral("bytesKind"));
@@ -72,20 +91,21 @@ void BudgetBar::build() {
   layout->setContentsMargins(8, 4, 8, 4);
   layout->setHorizontalSpacing(12);
   layout->setVerticalSpacing(0);
-  layout->addWidget(readout_, 0, 0, Qt::AlignLeft | Qt::AlignVCenter);
+  layout->addWidget(readout_, 0, 0, Qt::AlignVCenter);
   layout->addWidget(slider_, 0, 1);
-  layout->addWidget(entry_, 0, 2);
-  layout->addWidget(kind_, 0, 3);
+  layout->addWidget(snap_, 0, 2);
+  layout->addWidget(entry_, 0, 3);
+  layout->addWidget(kind_, 0, 4);
   layout->addWidget(ends_, 1, 0);
   layout->addWidget(scale_, 1, 1);
-  layout->addWidget(hint_, 1, 2, 1, 2);
+  layout->addWidget(hint_, 1, 2, 1, 3);
   layout->setColumnStretch(1, 1);
   showHint();
 }
 
 void BudgetBar::showPlan(const std::shared_ptr<const PlanState>& plan) {
   const bool ready = plan != nullptr;
-  for (QWidget* widget : std::initializer_list<QWidget*>{slider_, scale_, entry_, kind_}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{slider_, scale_, snap_, entry_, kind_}) {
     widget->setEnabled(ready);
   }
   if (!ready) {
@@ -93,11 +113,18 @@ void BudgetBar::showPlan(const std::shared_ptr<const PlanState>& plan) {
     ends_->setText(tr("after calibration"));
     return;
   }
-  slider_->setByteRange(session_->smallestBudget(), session_->fullBudget());
+  if (plan->generation != std::exchange(generation_, plan->generation)) {
+    slider_->setCorners(session_->problem()->corner_bytes());
+    slider_->setByteRange(session_->smallestBudget(), session_->fullBudget());
+    scale_->update();
+  }
   slider_->setBytes(plan->budget);
-  scale_->update();
-  readout_->setText(budgetText(static_cast<double>(plan->budget), plan->full_bytes));
-  readout_->setAccessibleName(tr("Budget %1").arg(readout_->text()));
+  QString standing = budgetText(static_cast<double>(plan->budget), plan->full_bytes);
+  if (plan->capacity) {
+    standing += QStringLiteral(" · ") +
+                requestsText(plan->capacity->requests, plan->capacity->request.context);
+  }
+  readout_->setText(standing);
   ends_->setText(tr("budget, %1").arg(bytesKindText(plan->kind)));
   const QSignalBlocker blocker(kind_);
   kind_->setCurrentIndex(kind_->findData(static_cast<int>(plan->kind)));
@@ -105,7 +132,7 @@ void BudgetBar::showPlan(const std::shared_ptr<const PlanState>& plan) {
 }
 
 void BudgetBar::applyTyped() {
-  const Status status = session_->setBudgetText(entry_->text());
+  const Status status = editor_->setBudgetText(entry_->text());
   if (!status.is_ok()) showError(toQString(status.message()));
 }
 

@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The plan in a dozen lines: bytes, ratio, predicted error, and how it stands against one recipe
-// for all layers. Every figure is of the one PlanState it was given.
+// The plan in a few lines (bytes, ratio, predicted error, how far from the bound), whether routing
+// by layer buys anything here, and every method at the same budget. Every figure is of the one
+// PlanState it was given.
 #pragma once
 
 #include <QWidget>
 #include <memory>
 
-#include "widgets/models/studio_session.h"
+#include "widgets/models/plan_state.h"
 
 class QGridLayout;
-class QLabel;
+class QTableView;
 
 namespace lamina::studio {
+
+class ComparisonModel;
+class FigureLabel;
 
 class SummaryPanel : public QWidget {
   Q_OBJECT
  public:
   explicit SummaryPanel(QWidget* parent = nullptr);
 
+  ComparisonModel* comparison() const { return comparison_; }
+
  public slots:
   void showPlan(const std::shared_ptr<const lamina::studio::PlanState>& plan);
 
  private:
-  QLabel* addRow(QGridLayout* layout, const char* object_name, const QString& caption,
-                 const QString& help);
+  FigureLabel* addRow(QGridLayout* layout, const char* object_name, const QString& caption,
+                      const QString& help);
+  QTableView* buildTable();
 
-  QLabel* budget_;
-  QLabel* used_;
-  QLabel* peak_;
-  QLabel* full_;
-  QLabel* predicted_;
-  QLabel* distinct_;
-  QLabel* uniform_;
-  QLabel* against_;
-  QLabel* method_;
+  ComparisonModel* comparison_;
+  FigureLabel* predicted_;
+  FigureLabel* exact_;
+  FigureLabel* greedy_;
+  FigureLabel* used_;
+  FigureLabel* peak_;
+  FigureLabel* full_;
+  FigureLabel* distinct_;
+  FigureLabel* headroom_;
 };
 
 }  // namespace lamina::studio

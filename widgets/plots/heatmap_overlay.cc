@@ -21,6 +21,21 @@ void drawMissing(QPainter* painter, const QRectF& cell, const QPalette& palette)
   painter->fillRect(cell, QBrush(hatchColor(palette), Qt::BDiagPattern));
 }
 
+HeatmapMarks::HeatmapMarks(HeatmapPlot* plot)
+    : QCPLayerable(plot, QStringLiteral("main")), plot_(plot) {}
+
+void HeatmapMarks::applyDefaultAntialiasingHint(QCPPainter* painter) const {
+  applyAntialiasingHint(painter, false, QCP::aeOther);
+}
+
+QRect HeatmapMarks::clipRect() const { return plot_->axisRect()->rect(); }
+
+void HeatmapMarks::draw(QCPPainter* painter) {
+  if (plot_->heatmapModel().layers() == 0) return;
+  drawStates(painter);
+  drawSeparators(painter);
+}
+
 HeatmapOverlay::HeatmapOverlay(HeatmapPlot* plot)
     : QCPLayerable(plot, QStringLiteral("overlay")), plot_(plot) {}
 
@@ -32,13 +47,11 @@ QRect HeatmapOverlay::clipRect() const { return plot_->axisRect()->rect().adjust
 
 void HeatmapOverlay::draw(QCPPainter* painter) {
   if (plot_->heatmapModel().layers() == 0) return;
-  drawStates(painter);
-  drawSeparators(painter);
   drawChosen(painter);
   drawCursor(painter);
 }
 
-void HeatmapOverlay::drawStates(QCPPainter* painter) const {
+void HeatmapMarks::drawStates(QCPPainter* painter) const {
   const HeatmapModel& model = plot_->heatmapModel();
   const QFontMetrics metrics(painter->font());
   painter->setPen(Qt::black);
@@ -57,7 +70,7 @@ void HeatmapOverlay::drawStates(QCPPainter* painter) const {
   }
 }
 
-void HeatmapOverlay::drawSeparators(QCPPainter* painter) const {
+void HeatmapMarks::drawSeparators(QCPPainter* painter) const {
   const ConfigGrid& grid = plot_->heatmapModel().grid();
   const int v_count = static_cast<int>(grid.v_bits.size());
   const int block = v_count * static_cast<int>(grid.k_bits.size());

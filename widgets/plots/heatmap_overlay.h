@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What lies over the heatmap's colours: hatching of cells that were not measured, a 0 in exact
-// zeros, separators between blocks, the outline of chosen cells and the cell cursor. Owned by its
-// plot.
+// What lies over the heatmap's colours. The marks stay as long as the table: hatching of cells that
+// were not measured, a 0 in exact zeros, separators between blocks. The overlay moves with the
+// slider and has a paint buffer of its own: the outline of chosen cells and the cell cursor. Both
+// are owned by their plot.
 #pragma once
 
 #include <qcustomplot.h>
@@ -9,6 +10,23 @@
 #include "widgets/plots/heatmap_plot.h"
 
 namespace lamina::studio {
+
+class HeatmapMarks : public QCPLayerable {
+  Q_OBJECT
+ public:
+  explicit HeatmapMarks(HeatmapPlot* plot);
+
+ protected:
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override;
+  QRect clipRect() const override;
+  void draw(QCPPainter* painter) override;
+
+ private:
+  void drawStates(QCPPainter* painter) const;
+  void drawSeparators(QCPPainter* painter) const;
+
+  HeatmapPlot* plot_;
+};
 
 class HeatmapOverlay : public QCPLayerable {
   Q_OBJECT
@@ -21,8 +39,6 @@ class HeatmapOverlay : public QCPLayerable {
   void draw(QCPPainter* painter) override;
 
  private:
-  void drawStates(QCPPainter* painter) const;
-  void drawSeparators(QCPPainter* painter) const;
   void drawChosen(QCPPainter* painter) const;
   void drawCursor(QCPPainter* painter) const;
 

@@ -7,7 +7,6 @@
 #include <QKeyEvent>
 #include <QSignalBlocker>
 #include <QToolTip>
-#include <QWindow>
 #include <algorithm>
 #include <cmath>
 
@@ -53,19 +52,19 @@ QCPRange cellRange(int count) { return count > 1 ? QCPRange(0, count - 1) : QCPR
 
 }  // namespace
 
-HeatmapPlot::HeatmapPlot(HeatmapModel* model, QWidget* parent)
-    : QCustomPlot(parent), model_(model) {
+HeatmapPlot::HeatmapPlot(HeatmapModel* model, QWidget* parent) : ScreenPlot(parent), model_(model) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Sensitivity heatmap"));
   setAccessibleDescription(
       tr("Layers down, recipes across; the arrow keys move from cell to cell and read its value"));
   setWhatsThis(accessibleDescription());
   buildLayout();
+  new HeatmapMarks(this);
   new HeatmapOverlay(this);
   applyPalette();
   applyGradient();
   connect(model_, &QAbstractItemModel::modelReset, this, &HeatmapPlot::rebuild);
-  connect(model_, &QAbstractItemModel::dataChanged, this, &HeatmapPlot::refreshValues);
+  connect(model_, &QAbstractItemModel::dataChanged, this, &HeatmapPlot::refreshRoles);
   connect(this, &QCustomPlot::afterLayout, this, &HeatmapPlot::fitLabels);
   rebuild();
 }
@@ -103,31 +102,6 @@ void HeatmapPlot::buildLayout() {
   rect->setMarginGroup(QCP::msBottom | QCP::msTop, margins);
   scale_->setMarginGroup(QCP::msBottom | QCP::msTop, margins);
   cells_->setColorScale(scale_);
-}
-
-// A plot that was never laid out has no surface to paint on; it is painted when it is shown.
-void HeatmapPlot::replotSoon() {
-  if (isVisible()) replot(rpQueuedReplot);
-}
-
-void HeatmapPlot::showEvent(QShowEvent* event) {
-  QCustomPlot::showEvent(event);
-  if (QWindow* handle = window()->windowHandle()) {
-    connect(handle, &QWindow::screenChanged, this, &HeatmapPlot::followScreen,
-            Qt::UniqueConnection);
-  }
-  followScreen();
-}
-
-// While its page is hidden the plot may have no area at all, on which nothing can be painted.
-void HeatmapPlot::resizeEvent(QResizeEvent* event) {
-  if (!event->size().isEmpty()) QCustomPlot::resizeEvent(event);
-}
-
-void HeatmapPlot::followScreen() {
-  if (bufferDevicePixelRatio() != devicePixelRatioF())
-    setBufferDevicePixelRatio(devicePixelRatioF());
-  replotSoon();
 }
 
 void HeatmapPlot::applyGradient() {
@@ -200,6 +174,14 @@ void HeatmapPlot::refreshValues() {
   replotSoon();
 }
 
+// Another plan moves outlines and costs, which no colour depends on.
+void HeatmapPlot::refreshRoles(const QModelIndex&, const QModelIndex&, const QList<int>& roles) {
+  const bool values_stay = !roles.isEmpty() && !roles.contains(HeatmapModel::kValueRole);
+  if (!values_stay) return refreshValues();
+  if (cursor_.isValid()) announceCursor();
+  if (roles.contains(HeatmapModel::kChosenRole)) replotOverlaySoon();
+}
+
 QRectF HeatmapPlot::cellRect(int layer, int config) const {
   const QPointF a(xAxis->coordToPixel(config - 0.5), yAxis->coordToPixel(layer - 0.5));
   const QPointF b(xAxis->coordToPixel(config + 0.5), yAxis->coordToPixel(layer + 0.5));
@@ -223,15 +205,6 @@ HeatmapPlot::BitLabels HeatmapPlot::bitLabels(double cell_pixels) const {
   }
   if (cell_pixels >= widest + 4) return BitLabels::kHorizontal;
   return cell_pixels >= metrics.height() - 4 ? BitLabels::kRotated : BitLabels::kHidden;
-}
-
-bool HeatmapPlot::setTicks(QCPAxis* axis, const std::vector<Tick>& ticks) {
-  QMap<double, QString> labels;
-  for (const Tick& tick : ticks) labels.insert(tick.position, tick.label);
-  auto ticker = qSharedPointerDynamicCast<QCPAxisTickerText>(axis->ticker());
-  if (ticker->ticks() == labels) return false;
-  ticker->setTicks(labels);
-  return true;
 }
 
 // "K16" where it fits a group of columns, else "16", else nothing.
@@ -311,7 +284,7 @@ QStringList HeatmapPlot::tickLabels(const QString& axis) const {
                                       {QStringLiteral("color"), scale_->axis()}};
   QCPAxis* found = axes.value(axis);
   if (!found) return {};
-  return qSharedPointerDynamicCast<QCPAxisTickerText>(found->ticker())->ticks().values();
+  return labelsOf(found);
 }
 
 void HeatmapPlot::setCursor(Cell cell) {
@@ -322,7 +295,7 @@ void HeatmapPlot::setCursor(Cell cell) {
   cursor_ = next;
   announceCursor();
   emit cursorChanged(cursor_.layer, cursor_.config);
-  replotSoon();
+  replotOverlaySoon();
 }
 
 void HeatmapPlot::announceCursor() {
@@ -332,7 +305,7 @@ void HeatmapPlot::announceCursor() {
 }
 
 bool HeatmapPlot::event(QEvent* event) {
-  if (event->type() != QEvent::ToolTip) return QCustomPlot::event(event);
+  if (event->type() != QEvent::ToolTip) return ScreenPlot::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const Cell cell = cellAt(help->pos());
   if (cell.isValid()) {
@@ -380,7 +353,7 @@ void HeatmapPlot::keyPressEvent(QKeyEvent* event) {
                      : Cell{next.layer, model_->configs() - 1};
       break;
     default:
-      QCustomPlot::keyPressEvent(event);
+      ScreenPlot::keyPressEvent(event);
       return;
   }
   setCursor(next);
@@ -390,21 +363,21 @@ void HeatmapPlot::keyPressEvent(QKeyEvent* event) {
 void HeatmapPlot::mousePressEvent(QMouseEvent* event) {
   const Cell cell = cellAt(event->position().toPoint());
   if (event->button() == Qt::LeftButton && cell.isValid()) setCursor(cell);
-  QCustomPlot::mousePressEvent(event);
+  ScreenPlot::mousePressEvent(event);
 }
 
 void HeatmapPlot::focusInEvent(QFocusEvent* event) {
-  QCustomPlot::focusInEvent(event);
-  replotSoon();
+  ScreenPlot::focusInEvent(event);
+  replotOverlaySoon();
 }
 
 void HeatmapPlot::focusOutEvent(QFocusEvent* event) {
-  QCustomPlot::focusOutEvent(event);
-  replotSoon();
+  ScreenPlot::focusOutEvent(event);
+  replotOverlaySoon();
 }
 
 void HeatmapPlot::changeEvent(QEvent* event) {
-  QCustomPlot::changeEvent(event);
+  ScreenPlot::changeEvent(event);
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyPalette();
 }
 

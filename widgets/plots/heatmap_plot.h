@@ -5,8 +5,6 @@
 // with the arrow keys. Shows a HeatmapModel, which it does not own and which must outlive it.
 #pragma once
 
-#include <qcustomplot.h>
-
 #include <QPoint>
 #include <QRectF>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "widgets/models/heatmap_model.h"
 #include "widgets/plots/axis_labels.h"
 #include "widgets/plots/color_map.h"
+#include "widgets/plots/screen_plot.h"
 
 namespace lamina::studio {
 
@@ -25,7 +24,7 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-class HeatmapPlot : public QCustomPlot {
+class HeatmapPlot : public ScreenPlot {
   Q_OBJECT
  public:
   explicit HeatmapPlot(HeatmapModel* model, QWidget* parent = nullptr);
@@ -59,26 +58,22 @@ class HeatmapPlot : public QCustomPlot {
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
   void changeEvent(QEvent* event) override;
-  void showEvent(QShowEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   // How the bits fit under the columns.
   enum class BitLabels { kHorizontal, kRotated, kHidden };
 
   void buildLayout();
-  void replotSoon();
-  void followScreen();
   void applyPalette();
   void applyGradient();
   void rebuild();
   void refreshValues();
+  void refreshRoles(const QModelIndex& first, const QModelIndex& last, const QList<int>& roles);
   void fitLabels();
   void fitColorBar();
   BitLabels bitLabels(double cell_pixels) const;
   QStringList kLabels(double group_pixels) const;
   QString bitsLabel(BitLabels v_fit, bool k_fits) const;
-  bool setTicks(QCPAxis* axis, const std::vector<Tick>& ticks);
   void announceCursor();
 
   HeatmapModel* model_;

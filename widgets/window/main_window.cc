@@ -16,11 +16,14 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 
+#include "widgets/edit/plan_editor.h"
 #include "widgets/models/text.h"
 #include "widgets/pages/start_page.h"
 #include "widgets/pages/workspace_page.h"
+#include "widgets/panels/deployment_bar.h"
 #include "widgets/panels/model_bar.h"
 #include "widgets/panels/progress_strip.h"
+#include "widgets/plots/frontier_view.h"
 #include "widgets/plots/heatmap_view.h"
 #include "widgets/window/error_dialog.h"
 #include "widgets/window/recent_files.h"
@@ -49,12 +52,13 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     : QMainWindow(parent),
       settings_(std::make_unique<QSettings>(options.settings_file, QSettings::IniFormat)),
       session_(std::make_unique<StudioSession>(options.data_dir)),
+      editor_(new PlanEditor(session_.get(), this)),
       recent_(new RecentFiles(settings_.get(), this)) {
   setAcceptDrops(true);
   auto* body = new QWidget(this);
   pages_ = new QStackedWidget(body);
   start_ = new StartPage(pages_);
-  workspace_ = new WorkspacePage(session_.get(), pages_);
+  workspace_ = new WorkspacePage(editor_, pages_);
   pages_->addWidget(start_);
   pages_->addWidget(workspace_);
   auto* layout = new QVBoxLayout(body);
@@ -81,8 +85,10 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
 MainWindow::~MainWindow() {
   disconnect(session_.get(), nullptr, nullptr, nullptr);
   disconnect(&session_->jobs(), nullptr, nullptr, nullptr);
-  session_->jobs().stopAndWait();
+  disconnect(&session_->frontier(), nullptr, nullptr, nullptr);
+  session_->stopAll();
   delete takeCentralWidget();
+  delete editor_;
 }
 
 bool MainWindow::showsWorkspace() const { return pages_->currentWidget() == workspace_; }
@@ -111,6 +117,7 @@ void MainWindow::connectSession() {
 
 void MainWindow::buildMenus() {
   buildFileMenu();
+  buildEditMenu();
   buildPlanMenu();
   buildViewMenu();
   buildHelpMenu();
@@ -131,6 +138,15 @@ void MainWindow::buildFileMenu() {
                                  &MainWindow::askExport);
   menu->addSeparator();
   menu->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+}
+
+void MainWindow::buildEditMenu() {
+  QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+  QAction* undo = editor_->history()->createUndoAction(this, tr("&Undo"));
+  undo->setShortcut(QKeySequence::Undo);
+  QAction* redo = editor_->history()->createRedoAction(this, tr("&Redo"));
+  redo->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z));
+  menu->addActions({undo, redo});
 }
 
 void MainWindow::buildPlanMenu() {
@@ -303,6 +319,10 @@ void MainWindow::restoreSettings() {
   setColorMap(colorMapFromName(settings_->value(QStringLiteral("heatmap/colors")).toString()));
   workspace_->modelBar()->setScorer(
       settings_->value(QStringLiteral("calibration/scorer")).toString());
+  workspace_->deploymentBar()->setGpuMemory(
+      settings_->value(QStringLiteral("deployment/gpu_memory")).toString());
+  workspace_->frontier()->setHiddenSeries(
+      settings_->value(QStringLiteral("frontier/hidden")).toStringList());
 }
 
 void MainWindow::saveSettings() {
@@ -311,6 +331,9 @@ void MainWindow::saveSettings() {
   settings_->setValue(QStringLiteral("heatmap/colors"),
                       colorMapName(workspace_->heatmap()->plot()->colorMap()));
   settings_->setValue(QStringLiteral("calibration/scorer"), workspace_->modelBar()->scorer());
+  settings_->setValue(QStringLiteral("deployment/gpu_memory"),
+                      workspace_->deploymentBar()->gpuMemory());
+  settings_->setValue(QStringLiteral("frontier/hidden"), workspace_->frontier()->hiddenSeries());
 }
 
 void MainWindow::restoreDefaultLayout() {
@@ -321,7 +344,7 @@ void MainWindow::restoreDefaultLayout() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   saveSettings();
-  session_->jobs().stopAndWait();
+  session_->stopAll();
   event->accept();
 }
 

@@ -17,6 +17,7 @@ class QStackedWidget;
 
 namespace lamina::studio {
 
+class PlanEditor;
 class RecentFiles;
 class StartPage;
 class WorkspacePage;
@@ -35,6 +36,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   StudioSession* session() const { return session_.get(); }
+  PlanEditor* editor() const { return editor_; }
   WorkspacePage* workspace() const { return workspace_; }
   StartPage* startPage() const { return start_; }
   bool showsWorkspace() const;
@@ -53,6 +55,7 @@ class MainWindow : public QMainWindow {
  private:
   void buildMenus();
   void buildFileMenu();
+  void buildEditMenu();
   void buildPlanMenu();
   void buildViewMenu();
   void buildHelpMenu();
@@ -75,6 +78,7 @@ class MainWindow : public QMainWindow {
 
   std::unique_ptr<QSettings> settings_;
   std::unique_ptr<StudioSession> session_;
+  PlanEditor* editor_;
   RecentFiles* recent_;
   QStackedWidget* pages_;
   StartPage* start_;

@@ -28,6 +28,17 @@ Status openAndWait(MainWindow& window, const QString& path) {
   return Status::ok();
 }
 
+// The curves are part of the picture.
+void waitForFrontier(MainWindow& window) {
+  FrontierJob& frontier = window.session()->frontier();
+  if (!frontier.isComputing()) return;
+  QEventLoop loop;
+  QObject::connect(&frontier, &FrontierJob::changed, &loop, [&] {
+    if (!frontier.isComputing()) loop.quit();
+  });
+  loop.exec();
+}
+
 // Layout, queued replots and the labels that depend on them need some turns of the event loop.
 void settle() {
   for (int i = 0; i < 10; ++i) {
@@ -65,6 +76,7 @@ Status renderScreenshot(const ScreenshotOptions& options) {
   if (!options.budget.isEmpty()) {
     LAMINA_RETURN_IF_ERROR(window.session()->setBudgetText(options.budget));
   }
+  waitForFrontier(window);
   settle();
   if (!window.grab().save(options.output, "PNG")) {
     return Status::runtime("cannot write the picture", options.output.toStdString(),

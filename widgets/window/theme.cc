@@ -2,7 +2,10 @@
 #include "widgets/window/theme.h"
 
 #include <QApplication>
+#include <QPainter>
+#include <QProxyStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
 
 #include "widgets/plots/color_map.h"
 
@@ -71,9 +74,46 @@ QPalette darkPalette() {
                       .tooltip = QColor(0x2c, 0x30, 0x35)});
 }
 
+namespace {
+
+// Fusion outlines check boxes in a shade of the window, which a dark window swallows.
+class CheckBoxStyle : public QProxyStyle {
+ public:
+  CheckBoxStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
+
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    if (element != PE_IndicatorCheckBox && element != PE_IndicatorItemViewItemCheck) {
+      return QProxyStyle::drawPrimitive(element, option, painter, widget);
+    }
+    const bool enabled = option->state.testFlag(State_Enabled);
+    const QPalette::ColorGroup group = enabled ? QPalette::Active : QPalette::Disabled;
+    const QColor text = option->palette.color(group, QPalette::Text);
+    const QColor base = option->palette.color(group, QPalette::Base);
+    const QRectF box = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(QPen(blend(base, text, 0.62), 1.0));
+    painter->setBrush(base);
+    painter->drawRoundedRect(box, 2, 2);
+    painter->setPen(QPen(text, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    const auto at = [&box](double x, double y) {
+      return QPointF(box.left() + x * box.width(), box.top() + y * box.height());
+    };
+    if (option->state.testFlag(State_On)) {
+      painter->drawPolyline(QPolygonF{at(0.24, 0.54), at(0.43, 0.74), at(0.78, 0.28)});
+    } else if (option->state.testFlag(State_NoChange)) {
+      painter->drawLine(at(0.25, 0.5), at(0.75, 0.5));
+    }
+    painter->restore();
+  }
+};
+
+}  // namespace
+
 void applyTheme(QApplication& application, Theme theme) {
   if (theme == Theme::kSystem) return;
-  application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  application.setStyle(new CheckBoxStyle);
   application.setPalette(theme == Theme::kDark ? darkPalette() : lightPalette());
 }
 

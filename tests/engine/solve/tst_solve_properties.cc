@@ -112,7 +112,7 @@ class TestSolveProperties : public QObject {
     holds("greedy equals the definition", [] {
       const SensitivityTable table = any_table();
       const BytesKind kind = *rc::gen::element(BytesKind::kNominal, BytesKind::kActual);
-      auto problem = Problem::make(table, kind);
+      auto problem = Problem::make(table, {.bytes = kind});
       RC_ASSERT(problem.has_value());
       const CostTable& costs = problem->costs();
       // Budgets from the first configuration everywhere upwards: that is where the definition
@@ -122,7 +122,7 @@ class TestSolveProperties : public QObject {
       const std::int64_t most = std::max(problem->full_bytes(), least);
       const std::int64_t budget =
           least + (most - least) * *rc::gen::inRange<std::int64_t>(0, 1001) / 1000;
-      auto solution = problem->solve(Method::kGreedy, budget);
+      auto solution = problem->solve(methods::kGreedy, budget);
       RC_ASSERT(solution.has_value());
       const std::int64_t unit = kind == BytesKind::kNominal ? common_factor(costs) : 1;
       RC_ASSERT(solution->configs ==
@@ -134,17 +134,17 @@ class TestSolveProperties : public QObject {
     holds("plans fit, or the smallest budget is named", [] {
       const SensitivityTable table = any_table();
       const BytesKind kind = *rc::gen::element(BytesKind::kNominal, BytesKind::kActual);
-      auto problem = Problem::make(table, kind);
+      auto problem = Problem::make(table, {.bytes = kind});
       RC_ASSERT(problem.has_value());
       const std::int64_t budget =
           problem->full_bytes() * *rc::gen::inRange<std::int64_t>(0, 1301) / 1000;
-      for (Method method : {Method::kGreedy, Method::kUniform2d}) {
+      for (Method method : {methods::kGreedy, methods::kUniform2d}) {
         auto solution = problem->solve(method, budget);
-        auto again = Problem::make(table, kind)->solve(method, budget);
+        auto again = Problem::make(table, {.bytes = kind})->solve(method, budget);
         RC_ASSERT(solution.has_value() == again.has_value());
         if (!solution) {
           RC_ASSERT(solution.status().kind() == ErrorKind::kRefused);
-          RC_ASSERT(method == Method::kUniform2d || budget < problem->smallest_bytes());
+          RC_ASSERT(method == methods::kUniform2d || budget < problem->smallest_bytes());
           continue;
         }
         RC_ASSERT(solution->configs == again->configs);
@@ -152,20 +152,20 @@ class TestSolveProperties : public QObject {
         RC_ASSERT(problem->used_units(solution->configs) == solution->used_units);
         RC_ASSERT(problem->predicted(solution->configs) == solution->predicted);
       }
-      auto smallest = problem->solve(Method::kGreedy, problem->smallest_bytes());
+      auto smallest = problem->solve(methods::kGreedy, problem->smallest_bytes());
       RC_ASSERT(smallest.has_value());
-      RC_ASSERT(!problem->solve(Method::kGreedy, problem->smallest_bytes() - 1).has_value());
+      RC_ASSERT(!problem->solve(methods::kGreedy, problem->smallest_bytes() - 1).has_value());
     });
   }
 
   void uniform_is_the_best_of_its_kind() {
     holds("no other single configuration fits and hurts less", [] {
       const SensitivityTable table = any_table();
-      auto problem = Problem::make(table, BytesKind::kActual);
+      auto problem = Problem::make(table, {.bytes = BytesKind::kActual});
       RC_ASSERT(problem.has_value());
       const std::int64_t budget =
           problem->full_bytes() * *rc::gen::inRange<std::int64_t>(100, 1101) / 1000;
-      auto solution = problem->solve(Method::kUniform2d, budget);
+      auto solution = problem->solve(methods::kUniform2d, budget);
       for (int c = 0; c < table.grid.size(); ++c) {
         const std::vector<int> other(table.values.size(), c);
         if (problem->used_units(other) > budget) continue;
@@ -180,10 +180,10 @@ class TestSolveProperties : public QObject {
   void plans_read_back() {
     holds("make_plan gives a plan that reads back the same", [] {
       const SensitivityTable table = any_table();
-      auto problem = Problem::make(table, BytesKind::kActual);
+      auto problem = Problem::make(table, {.bytes = BytesKind::kActual});
       RC_ASSERT(problem.has_value());
       const std::int64_t budget = std::max(problem->full_bytes(), problem->smallest_bytes());
-      auto solution = problem->solve(Method::kGreedy, budget);
+      auto solution = problem->solve(methods::kGreedy, budget);
       RC_ASSERT(solution.has_value());
       auto plan = make_plan(*problem, *solution, budget, std::string(64, '0'));
       RC_ASSERT(plan.has_value());
