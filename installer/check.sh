@@ -16,7 +16,7 @@ done
 started=$SECONDS
 say() { printf '\n== [%d s] %s\n' $((SECONDS - started)) "$*"; }
 
-if [ "$full" = 1 ]; then installer/setup.sh --full; else installer/setup.sh; fi
+if [ "$full" = 1 ]; then installer/setup.sh --full; else installer/setup.sh --tests; fi
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
 

@@ -138,7 +138,8 @@ void TestTokenizerJson::gguf_oracle_data() {
   QTest::addColumn<QString>("name");
   QTest::addColumn<QString>("pre");
   for (const char* name : {"llama3", "qwen2", "gpt2", "smollm"}) {
-    for (const Json& pre : load(name).at("gguf_pre")) {
+    const Json file = load(name);
+    for (const Json& pre : file.at("gguf_pre")) {
       QTest::newRow(pre.get<std::string>().c_str())
           << name << QString::fromStdString(pre.get<std::string>());
     }
