@@ -30,7 +30,7 @@ if [ "$full" = 1 ]; then
   say "Sanitizers: address and undefined behaviour"
   cmake --preset asan
   cmake --build --preset asan -j "$jobs"
-  ctest --preset asan
+  ctest --preset asan -j "$jobs"
   say "Fuzz targets"
   installer/fuzz.sh 120
 fi
@@ -44,5 +44,5 @@ if [ "$full" = 1 ]; then
     xargs -P "$jobs" -n 4 clang-tidy -p build/dev --quiet
 fi
 say "Running the tests"
-ctest --preset dev
+ctest --preset dev -j "$jobs"
 say "Done"

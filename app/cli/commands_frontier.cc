@@ -26,8 +26,9 @@ struct FrontierCommand {
 Result<std::vector<Method>> choose_methods(const FrontierCommand& o, int layers) {
   std::vector<Method> out;
   for (const std::string& name : o.methods) {
-    LAMINA_ASSIGN_OR_RETURN(const Method method, parse_method(name));
-    out.push_back(method);
+    const Result<Method> method = parse_method(name);
+    if (!method) return at_option(method.status(), "--methods");
+    out.push_back(*method);
   }
   if (!o.methods.empty()) return out;
   out = {methods::kGreedy, methods::kExact, methods::k2dExact, methods::kUniform2d,

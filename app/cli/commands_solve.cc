@@ -54,6 +54,10 @@ Status take_budget(const Invocation& inv, const SolveCommand& o, const Setup& se
     LAMINA_ASSIGN_OR_RETURN(report.budget, parse_budget(o.budget, problem.full_bytes()));
     return Status::ok();
   }
+  if (!problem.table().bytes.empty()) {
+    return Status::usage("the table lists bytes of another cache, at one length", "--gpu-memory",
+                         "give a --budget in those bytes");
+  }
   MemoryReport memory;
   LAMINA_ASSIGN_OR_RETURN(const std::int64_t gpu, parse_bytes(o.gpu_memory, "--gpu-memory"));
   memory.request = {gpu, o.context, o.concurrency};
@@ -113,8 +117,8 @@ Status fill_report(const SolveCommand& o, const Setup& setup, const std::stop_to
   if (report.memory) LAMINA_RETURN_IF_ERROR(look_back(problem, report.plan, *report.memory));
   LAMINA_ASSIGN_OR_RETURN(report.rivals, rivals(problem, report.solution, report.budget, stop));
   if (routes_by_layer(report.solution.method.family)) {
-    LAMINA_ASSIGN_OR_RETURN(report.headroom,
-                            check_headroom(problem, report.solution, report.budget, o.context));
+    LAMINA_ASSIGN_OR_RETURN(
+        report.headroom, check_headroom(problem, report.solution, report.budget, o.context, stop));
   }
   if (o.explain) {
     LAMINA_ASSIGN_OR_RETURN(report.explanation, explain(problem, report.solution, report.budget));
@@ -137,6 +141,7 @@ Status run_solve(const Invocation& inv, SolveCommand& o) {
   LAMINA_ASSIGN_OR_RETURN(report.solution,
                           setup.problem.solve(method, report.budget, inv.context.stop));
   LAMINA_RETURN_IF_ERROR(fill_report(o, setup, inv.context.stop, report));
+  if (inv.context.stop_requested()) return Status::cancelled();
   if (o.has_plan_out) LAMINA_RETURN_IF_ERROR(write_plan(report.plan, o.plan_out));
   if (inv.common.json) return print_json(report_json(setup.problem, report));
   std::string out = report_text(setup.problem, report);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/common.h"
 #include "engine/base/units.h"
 #include "engine/project/project.h"
 
@@ -14,13 +15,13 @@ struct Source {
   std::string info_json;
 };
 
-Result<Source> load_source(const ProblemOptions& o) {
+Result<Source> load_source(const ProblemOptions& o, const std::stop_token& stop) {
   Source out;
   if (o.project.empty()) {
     LAMINA_ASSIGN_OR_RETURN(out.table, read_table(o.table));
     return out;
   }
-  LAMINA_ASSIGN_OR_RETURN(auto project, Project::open(o.project));
+  LAMINA_ASSIGN_OR_RETURN(auto project, Project::open(o.project, stop));
   LAMINA_ASSIGN_OR_RETURN(auto newest, project->newest_table());
   if (!newest) {
     return Status::bad_input("the project has no complete table", o.project,
@@ -37,20 +38,24 @@ Result<Source> load_source(const ProblemOptions& o) {
 Result<Limits> parse_limits(const ProblemOptions& o, const ConfigGrid& grid) {
   Limits limits;
   for (const std::string& text : o.pins) {
-    LAMINA_ASSIGN_OR_RETURN(const std::vector<Pin> pins, parse_pin(text, grid));
-    limits.pins.insert(limits.pins.end(), pins.begin(), pins.end());
+    const Result<std::vector<Pin>> pins = parse_pin(text, grid);
+    if (!pins) return at_option(pins.status(), "--pin");
+    limits.pins.insert(limits.pins.end(), pins->begin(), pins->end());
   }
   for (const std::string& text : o.forbid) {
-    LAMINA_ASSIGN_OR_RETURN(ForbidRule rule, parse_forbid(text));
-    limits.forbid.push_back(std::move(rule));
+    const Result<ForbidRule> rule = parse_forbid(text);
+    if (!rule) return at_option(rule.status(), "--forbid");
+    limits.forbid.push_back(*rule);
   }
   if (o.target.empty()) return limits;
-  if (o.targets_file.empty()) {
-    LAMINA_ASSIGN_OR_RETURN(limits.target, find_target(o.target));
-  } else {
-    LAMINA_ASSIGN_OR_RETURN(const std::vector<Target> targets, read_targets(o.targets_file));
-    LAMINA_ASSIGN_OR_RETURN(limits.target, find_target(o.target, targets));
+  std::vector<Target> own;
+  if (!o.targets_file.empty()) {
+    LAMINA_ASSIGN_OR_RETURN(own, read_targets(o.targets_file));
   }
+  const Result<Target> target =
+      o.targets_file.empty() ? find_target(o.target) : find_target(o.target, own);
+  if (!target) return at_option(target.status(), "--target");
+  limits.target = *target;
   return limits;
 }
 
@@ -95,19 +100,27 @@ CLI::Option* add_problem_options(CLI::App& command, ProblemOptions& o) {
 
 Result<Setup> set_up(const ProblemOptions& o, std::stop_token stop) {
   SolveOptions options;
-  LAMINA_ASSIGN_OR_RETURN(options.bytes, parse_bytes_kind(o.bytes));
-  LAMINA_ASSIGN_OR_RETURN(options.objective, parse_objective(o.objective));
+  const Result<BytesKind> bytes = parse_bytes_kind(o.bytes);
+  if (!bytes) return at_option(bytes.status(), "--bytes");
+  options.bytes = *bytes;
+  const Result<Objective> objective = parse_objective(o.objective);
+  if (!objective) return at_option(objective.status(), "--objective");
+  options.objective = *objective;
   options.t_cache = o.t_cache;
   options.robust_z = o.robust_z;
-  options.max_states = std::int64_t{1} << 26;  // seconds at most; nobody drags a slider here
-  LAMINA_ASSIGN_OR_RETURN(Source source, load_source(o));
+  options.max_states = std::int64_t{1} << 23;  // 0.2 s and 0.4 GB; nobody drags a slider here
+  LAMINA_ASSIGN_OR_RETURN(Source source, load_source(o, stop));
   LAMINA_ASSIGN_OR_RETURN(options.limits, parse_limits(o, source.table.grid));
   LAMINA_ASSIGN_OR_RETURN(Problem problem, Problem::make(source.table, options, std::move(stop)));
   return Setup{std::move(problem), table_sha256(source.table), std::move(source.info_json)};
 }
 
 Result<Method> choose_method(const std::string& name, const Limits& limits) {
-  if (!name.empty()) return parse_method(name);
+  if (!name.empty()) {
+    Result<Method> method = parse_method(name);
+    if (!method) return at_option(method.status(), "--method");
+    return method;
+  }
   if (!limits.target || limits.target->shape == PlanShape::kPerLayer) return methods::kGreedy;
   return limits.target->shape == PlanShape::kEdges ? methods::kEdges2 : methods::kUniform2d;
 }

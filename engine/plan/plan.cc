@@ -13,13 +13,15 @@
 namespace lamina {
 namespace {
 
+constexpr const char* kWriteAnew = "the plan is damaged: solve it anew";
+
 constexpr const char* kFormat = "lamina-plan";
 constexpr int kVersion = 1;
 
 Result<std::vector<LayerConfig>> read_layers(const Json& root, std::int64_t expected,
                                              const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* list, json_member(root, "layers", where));
-  if (!list->is_array()) return Status::bad_input("'layers' must be a list", where);
+  if (!list->is_array()) return Status::bad_input("'layers' must be a list", where, kWriteAnew);
   if (list->size() != static_cast<std::size_t>(expected)) {
     return Status::bad_input(
         fmt::format("the plan lists {} layers, its model has {}", list->size(), expected), where,
@@ -71,7 +73,7 @@ Status read_cache(const Json& root, const std::string& where, Plan& plan) {
 
 Result<double> read_amount(const Json& object, const char* key, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(double value, json_number(object, key, where));
-  if (value < 0) return Status::bad_input(fmt::format("'{}' is negative", key), where);
+  if (value < 0) return Status::bad_input(fmt::format("'{}' is negative", key), where, kWriteAnew);
   return value;
 }
 
@@ -114,7 +116,7 @@ Result<PlanValidation> read_validation(const Json& object, const std::string& wh
   LAMINA_ASSIGN_OR_RETURN(validation.kl, json_number(object, "kl", where));
   LAMINA_ASSIGN_OR_RETURN(const Json* interval, json_member(object, "interval", where));
   if (!interval->is_array() || interval->size() != 2) {
-    return Status::bad_input("'interval' must be a list of two numbers", where);
+    return Status::bad_input("'interval' must be a list of two numbers", where, kWriteAnew);
   }
   LAMINA_ASSIGN_OR_RETURN(validation.interval_low, json_to_number((*interval)[0], where));
   LAMINA_ASSIGN_OR_RETURN(validation.interval_high, json_to_number((*interval)[1], where));
@@ -254,7 +256,7 @@ Status Plan::validate(const std::string& where) const {
         "sinks and recent are at least 0, evict_every at least 1");
   }
   if (scorer.empty() || quantizer.k.empty() || quantizer.v.empty()) {
-    return Status::bad_input("the plan names no scorer or no quantiser", where);
+    return Status::bad_input("the plan names no scorer or no quantiser", where, kWriteAnew);
   }
   if (grid) LAMINA_RETURN_IF_ERROR(grid->validate(where));
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -294,12 +296,12 @@ Status check_plan_for_model(const Plan& plan, const ModelId& model, int layers) 
     return Status::bad_input(fmt::format("the plan belongs to '{}' ({}), not to '{}' ({})",
                                          plan.model.name, plan.model.fingerprint.substr(0, 12),
                                          model.name, model.fingerprint.substr(0, 12)),
-                             "", "solve a plan for this model, or open the other one");
+                             "plan", "solve a plan for this model, or open the other one");
   }
   if (plan.layers.size() != static_cast<std::size_t>(layers)) {
     return Status::bad_input(fmt::format("the plan for '{}' has {} layers, '{}' has {}",
                                          plan.model.name, plan.layers.size(), model.name, layers),
-                             "", "solve a plan for this model, or open the other one");
+                             "plan", "solve a plan for this model, or open the other one");
   }
   return Status::ok();
 }

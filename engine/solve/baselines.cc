@@ -27,7 +27,9 @@ std::vector<int> search(const Problem::State& state, const Knapsack& knapsack, S
   const std::int64_t room = state.budget_units(budget);
   switch (how) {
     case Search::kGreedy:
-      return knapsack.greedy->solve(state.costs.budget_units(budget));
+      return &knapsack == state.whole.get()
+                 ? state.greedy->solve(state.costs.budget_units(budget))
+                 : state.greedy_of(knapsack, state.costs.budget_units(budget));
     case Search::kGreedyAny:
       return configs_of(knapsack, solve_greedy_any(*knapsack.lp, room));
     case Search::kLp:
@@ -137,6 +139,62 @@ double interpolated(const Problem::State& state, double keep, int k_i, int v_i) 
   return sum;
 }
 
+struct FreeKeep {
+  double keep = 0;
+  Int128 bytes = 0;
+};
+
+// One pair of bits with any keep that the limits allow: the grid's allowed keeps, and all keeps
+// between two neighbours that are both allowed.
+struct FreePair {
+  const Problem::State& state;
+  const FreeBytes& free;
+  int k_i, v_i;
+  Int128 pinned_bytes;
+
+  const ConfigGrid& grid() const { return state.table.grid; }
+  bool allowed(int keep_i) const {
+    return allowed_everywhere(state, grid().index(keep_i, k_i, v_i));
+  }
+  // Of a keep of the grid, by the cost table.
+  Int128 grid_bytes(int keep_i) const {
+    const int config = grid().index(keep_i, k_i, v_i);
+    Int128 units = 0;
+    for (int l = 0; l < state.costs.layers; ++l) {
+      if (!state.pinned[l]) units += state.costs.at(l, config);
+    }
+    return pinned_bytes + ceil_div(units, state.costs.denominator);
+  }
+  // Of all allowed keeps; -1 where there is none.
+  Int128 smallest() const {
+    Int128 least = -1;
+    for (int i = 0; i < static_cast<int>(grid().keep.size()); ++i) {
+      if (allowed(i) && (least < 0 || grid_bytes(i) < least)) least = grid_bytes(i);
+    }
+    return least;
+  }
+  // The largest keep that fits, in millionths between the grid's keeps.
+  std::optional<FreeKeep> largest(std::int64_t budget) const {
+    for (int i = static_cast<int>(grid().keep.size()) - 1; i >= 0; --i) {
+      if (!allowed(i)) continue;
+      if (grid_bytes(i) <= budget) return FreeKeep{grid().keep[i], grid_bytes(i)};
+      if (i == 0 || !allowed(i - 1) || grid_bytes(i - 1) > budget) continue;
+      auto bytes = [&](std::int64_t steps) {
+        return pinned_bytes + free.bytes(steps, grid().k_bits[k_i], grid().v_bits[v_i]);
+      };
+      auto low = static_cast<std::int64_t>(std::floor(grid().keep[i - 1] * kKeepSteps));
+      auto high = static_cast<std::int64_t>(std::ceil(grid().keep[i] * kKeepSteps));
+      const std::int64_t least = low;
+      while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (bytes(middle) <= budget ? low : high) = middle;
+      }
+      if (low > least) return FreeKeep{static_cast<double>(low) / kKeepSteps, bytes(low)};
+    }
+    return std::nullopt;
+  }
+};
+
 }  // namespace
 
 FamilyPlan solve_whole(const Problem::State& state, Search how, std::int64_t budget,
@@ -159,7 +217,7 @@ FamilyPlan solve_parts(const Problem::State& state, const Method& method, std::i
     if (part->cheapest() <= room) feasible.emplace_back(part->lp->lower_bound(room), part.get());
   }
   if (method.search ==
-      Search::kExact) {  // the most promising first: the others often need no search
+      Search::kExact) {
     std::stable_sort(feasible.begin(), feasible.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
   }
@@ -205,40 +263,22 @@ Result<Solution> solve_uniform_free(const Problem::State& state, std::int64_t bu
     pinned_value += state.cells[l][pins[l]];
   }
   const Int128 pinned_bytes = ceil_div(pinned_units, state.costs.denominator);
-  const std::int64_t least = static_cast<std::int64_t>(std::ceil(grid.keep.front() * kKeepSteps));
-  const std::int64_t most = static_cast<std::int64_t>(std::floor(grid.keep.back() * kKeepSteps));
   Solution best;
   best.method = methods::kUniformFree;
   best.predicted = std::numeric_limits<double>::infinity();
   Int128 best_bytes = 0, smallest = -1;
   for (int k = 0; k < static_cast<int>(grid.k_bits.size()); ++k) {
     for (int v = 0; v < static_cast<int>(grid.v_bits.size()); ++v) {
-      auto bytes = [&](std::int64_t steps) {
-        return pinned_bytes + free.bytes(steps, grid.k_bits[k], grid.v_bits[v]);
-      };
-      // The largest keep that fits: keep 1.0 first, which stores no positions, then by bisection.
-      std::int64_t low = least, high = most;
-      if (!std::isfinite(interpolated(state, static_cast<double>(least) / kKeepSteps, k, v)) &&
-          !std::isfinite(interpolated(state, static_cast<double>(most) / kKeepSteps, k, v))) {
-        continue;
-      }
-      const Int128 cheapest = std::min(bytes(least), bytes(most));
-      if (smallest < 0 || cheapest < smallest) smallest = cheapest;
-      if (bytes(most) <= budget) {
-        low = most;
-      } else if (bytes(least) > budget) {
-        continue;
-      }
-      while (high - low > 1 && low != most) {
-        const std::int64_t middle = low + (high - low) / 2;
-        (bytes(middle) <= budget ? low : high) = middle;
-      }
-      const double keep = static_cast<double>(low) / kKeepSteps;
-      const double value = pinned_value + interpolated(state, keep, k, v);
+      const FreePair pair{state, free, k, v, pinned_bytes};
+      const Int128 cheapest = pair.smallest();
+      if (cheapest >= 0 && (smallest < 0 || cheapest < smallest)) smallest = cheapest;
+      const std::optional<FreeKeep> keep = pair.largest(budget);
+      if (!keep) continue;
+      const double value = pinned_value + interpolated(state, keep->keep, k, v);
       if (!(value < best.predicted)) continue;
       best.predicted = value;
-      best_bytes = bytes(low);
-      best.layers.assign(pins.size(), LayerConfig{keep, grid.k_bits[k], grid.v_bits[v]});
+      best_bytes = keep->bytes;
+      best.layers.assign(pins.size(), LayerConfig{keep->keep, grid.k_bits[k], grid.v_bits[v]});
     }
   }
   if (best.layers.empty()) {
@@ -268,15 +308,11 @@ const std::vector<std::unique_ptr<const Knapsack>>& Problem::State::parts(Family
     const int pairs = static_cast<int>(grid.k_bits.size() * grid.v_bits.size());
     const int count = which == 0 ? static_cast<int>(grid.keep.size()) : pairs;
     for (int p = 0; p < count; ++p) {
-      std::vector<std::uint8_t> mask = allowed;
-      for (int l = 0; l < costs.layers; ++l) {
-        if (pinned[l]) continue;
-        for (int c = 0; c < costs.configs; ++c) {
-          const int part = which == 0 ? c / pairs : c % pairs;
-          if (part != p) mask[static_cast<std::size_t>(l) * costs.configs + c] = 0;
-        }
+      std::vector<int> configs;
+      for (int c = 0; c < costs.configs; ++c) {
+        if ((which == 0 ? c / pairs : c % pairs) == p) configs.push_back(c);
       }
-      auto part = knapsack(std::move(mask));
+      auto part = knapsack(std::move(configs));
       if (part->lp) parts_[which].push_back(std::move(part));
     }
   });

@@ -2,6 +2,7 @@
 #include "engine/solve/choices.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace lamina {
@@ -17,13 +18,14 @@ std::int64_t ChoiceTable::cheapest() const {
 }
 
 ChoiceTable pareto_choices(const std::vector<std::vector<double>>& cells, const CostTable& costs,
-                           std::span<const std::uint8_t> allowed, std::int64_t unit) {
+                           std::span<const std::uint8_t> allowed, std::int64_t unit,
+                           const std::function<std::span<const int>(int)>& configs_of) {
   ChoiceTable table;
   table.begin.push_back(0);
   std::vector<Choice> row;
   for (int l = 0; l < costs.layers; ++l) {
     row.clear();
-    for (int c = 0; c < costs.configs; ++c) {
+    for (int c : configs_of(l)) {
       if (!allowed[static_cast<std::size_t>(l) * costs.configs + c]) continue;
       row.push_back({costs.at(l, c) / unit, cells[l][c], c});
     }
@@ -37,6 +39,14 @@ ChoiceTable pareto_choices(const std::vector<std::vector<double>>& cells, const 
     table.begin.push_back(static_cast<int>(table.choices.size()));
   }
   return table;
+}
+
+ChoiceTable pareto_choices(const std::vector<std::vector<double>>& cells, const CostTable& costs,
+                           std::span<const std::uint8_t> allowed, std::int64_t unit) {
+  std::vector<int> all(static_cast<std::size_t>(costs.configs));
+  std::iota(all.begin(), all.end(), 0);
+  return pareto_choices(cells, costs, allowed, unit,
+                        [&](int) { return std::span<const int>(all); });
 }
 
 }  // namespace lamina

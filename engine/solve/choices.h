@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,13 @@ struct ChoiceTable {
   std::int64_t cheapest() const;
 };
 
-// allowed: (layers, configs), 1 = may be chosen. `unit` divides the costs; REQUIRES that it divides
+// configs_of(l): the configurations of a layer that are looked at, ascending. allowed: (layers,
+// configs), 1 = may be chosen. `unit` divides the costs; REQUIRES that it divides
 // all of them exactly. Of configurations with equal cost and value the first stays.
+ChoiceTable pareto_choices(const std::vector<std::vector<double>>& cells, const CostTable& costs,
+                           std::span<const std::uint8_t> allowed, std::int64_t unit,
+                           const std::function<std::span<const int>(int)>& configs_of);
+// As above with every configuration.
 ChoiceTable pareto_choices(const std::vector<std::vector<double>>& cells, const CostTable& costs,
                            std::span<const std::uint8_t> allowed, std::int64_t unit);
 

@@ -32,7 +32,7 @@ Step best_step(const ChoiceTable& table, int layer, int from, std::int64_t room)
     const std::int64_t cost = table.choices[to].cost - at.cost;
     if (cost > room) break;
     const double ratio = (at.value - table.choices[to].value) / static_cast<double>(cost);
-    if (ratio > best.ratio) best = {ratio, layer, from, to};
+    if (best.to == from || ratio > best.ratio) best = {ratio, layer, from, to};
   }
   return best;
 }
@@ -195,8 +195,9 @@ class Search {
     }
   }
 
-  // `from` with one more layer: sorted, without dominated and hopeless partial plans.
-  void extend(const List& from, const OpenLayer& layer, double limit, Completion& completion,
+  // `from` with one more layer: sorted, without dominated and hopeless partial plans. False where
+  // the search must give up.
+  bool extend(const List& from, const OpenLayer& layer, double limit, Completion& completion,
               List& out) {
     out.clear();
     List merged, shifted;
@@ -214,7 +215,9 @@ class Search {
       states_ += static_cast<std::int64_t>(from.size());
       merge(out, shifted, merged);
       out.swap(merged);
+      if (states_ > max_states_ || stop_.stop_requested()) return false;
     }
+    return true;
   }
 
   static void merge(const List& a, const List& b, List& out) {
@@ -250,14 +253,13 @@ class Search {
         is_open_[layer.layer] = 0;
         fill_completion(completion);
         List next;
-        extend(lists[h].back(), layer, limit, completion, next);
+        if (!extend(lists[h].back(), layer, limit, completion, next)) return false;
         if (width > 0 && next.size() > width) {
           narrow_list(next, width, completion);
           complete = false;
         }
         if (next.empty()) return complete;  // nothing can beat the best plan
         lists[h].push_back(std::move(next));
-        if (states_ > max_states_ || stop_.stop_requested()) return false;
       }
     }
     join(lists);

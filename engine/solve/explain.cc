@@ -74,10 +74,10 @@ class Explainer {
       return out;
     }
     fill(best, out);
-    out.reason = pinned                       ? NoUpgrade::kPinned
-                 : !allowed                   ? NoUpgrade::kForbidden
-                 : fits && family_restricts() ? NoUpgrade::kFamily
-                 : fits                       ? NoUpgrade::kMissed
+    out.reason = pinned                                  ? NoUpgrade::kPinned
+                 : !allowed                              ? NoUpgrade::kForbidden
+                 : fits && leaves_family(l, best.config) ? NoUpgrade::kFamily
+                 : fits                                  ? NoUpgrade::kMissed
                  : out.gain_per_mb < price_ * kMegabyte * (1 - kPriceTolerance)
                      ? NoUpgrade::kWorthLess
                      : NoUpgrade::kNoRoom;
@@ -95,7 +95,21 @@ class Explainer {
     });
   }
 
-  bool family_restricts() const { return solution_.method.family != Family::kHetero; }
+  // No plan of the method's family that is like this one elsewhere has the recipe there.
+  bool leaves_family(int l, int config) const {
+    const LayerConfig& now = solution_.layers[l];
+    const LayerConfig next = grid().at(config);
+    switch (solution_.method.family) {
+      case Family::kHetero:
+        return false;
+      case Family::k2d:
+        return next.keep != now.keep;
+      case Family::kEvictHetero:
+        return next.k_bits != now.k_bits || next.v_bits != now.v_bits;
+      default:
+        return true;
+    }
+  }
 
   template <class Accept>
   Upgrade best_upgrade(int l, const Accept& accept) const {
@@ -193,11 +207,11 @@ std::optional<double> difference_error(const Problem& problem, const Solution& a
 
 // The plans that could do instead, those within the budget and the limits.
 Result<std::vector<Solution>> simpler_plans(const Problem& problem, const Solution& solution,
-                                            std::int64_t budget) {
+                                            std::int64_t budget, const std::stop_token& stop) {
   std::vector<Solution> out;
-  for (const Method& method : {methods::kUniformFree, methods::kEvictExact}) {
+  for (const Method& method : {methods::kUniformFree, methods::kEvictExact, methods::k2dExact}) {
     if (method.family == solution.method.family) continue;
-    Result<Solution> solved = problem.solve(method, budget);
+    Result<Solution> solved = problem.solve(method, budget, stop);
     if (solved) {
       out.push_back(std::move(*solved));
     } else if (solved.status().kind() != ErrorKind::kRefused) {
@@ -211,9 +225,9 @@ Result<std::vector<Solution>> simpler_plans(const Problem& problem, const Soluti
 
 // The best plan with a recipe of its own for every layer: what a search missed is not held against
 // routing.
-Result<Solution> best_routed(const Problem& problem, const Solution& solution,
-                             std::int64_t budget) {
-  Result<Solution> exact = problem.solve(methods::kExact, budget);
+Result<Solution> best_routed(const Problem& problem, const Solution& solution, std::int64_t budget,
+                             const std::stop_token& stop) {
+  Result<Solution> exact = problem.solve(methods::kExact, budget, stop);
   if (!exact && exact.status().kind() != ErrorKind::kRefused) return exact.status();
   return exact && exact->predicted < solution.predicted ? *exact : solution;
 }
@@ -292,11 +306,11 @@ Result<std::vector<LayerExplanation>> explain(const Problem& problem, const Solu
 }
 
 Result<Headroom> check_headroom(const Problem& problem, const Solution& solution,
-                                std::int64_t budget, std::int64_t context) {
+                                std::int64_t budget, std::int64_t context, std::stop_token stop) {
   Headroom out;
   if (!routes_by_layer(solution.method.family)) return out;
   LAMINA_ASSIGN_OR_RETURN(const std::vector<Solution> plans,
-                          simpler_plans(problem, solution, budget));
+                          simpler_plans(problem, solution, budget, stop));
   auto refuse = [&](const std::optional<Solution>& simpler, std::string reason) {
     out.worth_routing = false;
     out.reason = std::move(reason);
@@ -321,8 +335,9 @@ Result<Headroom> check_headroom(const Problem& problem, const Solution& solution
                        context));
     return out;
   }
-  LAMINA_ASSIGN_OR_RETURN(const Solution routed, best_routed(problem, solution, budget));
+  LAMINA_ASSIGN_OR_RETURN(const Solution routed, best_routed(problem, solution, budget, stop));
   for (const Solution& plan : plans) {
+    if (plan.method.family == Family::k2d) continue;  // the contract names the other two
     const std::optional<std::string> close = as_good_as(problem, plan, routed);
     if (!close) continue;
     const bool evicts_by_layer = plan.method.family == Family::kEvictHetero;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -62,10 +63,11 @@ struct Headroom {
 // `solution` and the exact optimum, or within the measured interval of it: the difference of the
 // two predictions is below 1.96 standard errors of it, formed from the table's cell errors over the
 // layers that differ (known only for tables with standard errors; between two keeps of the grid
-// interpolated). `simpler` is the plan that was compared so, else the one of those two with the
-// lowest prediction within the budget. For plans that do not route by layer there is nothing to
-// ask: worth_routing stays true. Errors: those of Problem::solve but kRefused.
+// interpolated). `simpler` is the plan that was compared so, else the one of those two
+// and 2d with the lowest prediction within the budget. For plans that do not route by layer there
+// is nothing to ask: worth_routing stays true. Errors: those of Problem::solve but kRefused.
 Result<Headroom> check_headroom(const Problem& problem, const Solution& solution,
-                                std::int64_t budget, std::int64_t context = 0);
+                                std::int64_t budget, std::int64_t context = 0,
+                                std::stop_token stop = {});
 
 }  // namespace lamina

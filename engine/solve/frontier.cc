@@ -41,7 +41,8 @@ std::vector<std::int64_t> budgets(const Problem& problem, const Method& method, 
   if (method.search == Search::kLp) return problem.corner_bytes();
   if (one_recipe(method.family)) return member_bytes(problem, method);
   const std::int64_t low = std::max<std::int64_t>(problem.smallest_bytes(), 1);
-  return spaced(low, std::max(low, problem.full_bytes()), std::max(points, 2));
+  const std::int64_t high = std::max(problem.full_bytes(), problem.corner_bytes().back());
+  return spaced(low, std::max(low, high), std::max(points, 2));
 }
 
 }  // namespace

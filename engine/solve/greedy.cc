@@ -55,14 +55,12 @@ void GreedySolver::find_neighbours(const ConfigGrid& grid, std::span<const std::
   next_.resize(allowed.size(), {-1, -1, -1});
   for (int l = 0; l < costs_.layers; ++l) {
     const std::size_t row = static_cast<std::size_t>(l) * costs_.configs;
-    for (int c = 0; c < costs_.configs; ++c) {
+    for (int c = costs_.configs - 1; c >= 0; --c) {  // the places above are known already
       const int places[3] = {grid.keep_i(c), grid.k_i(c), grid.v_i(c)};
       for (int axis = 0; axis < 3; ++axis) {
-        const int left = static_cast<int>(sizes[axis]) - 1 - places[axis];
-        for (int n = 1; n <= left && next_[row + c][axis] < 0; ++n) {
-          const int to = c + n * strides[axis];
-          if (allowed[row + to]) next_[row + c][axis] = to;
-        }
+        if (places[axis] + 1 == static_cast<int>(sizes[axis])) continue;
+        const int above = c + strides[axis];
+        next_[row + c][axis] = allowed[row + above] ? above : next_[row + above][axis];
       }
     }
   }

@@ -231,7 +231,7 @@ Status nothing_left(const Limits& limits, int layer, const ConfigGrid& grid) {
 Result<std::vector<Pin>> parse_pin(std::string_view text, const ConfigGrid& grid) {
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos) {
-    return Status::usage(fmt::format("'{}' is not a pin", text), "pin", std::string(kPinAdvice));
+    return Status::usage(fmt::format("'{}' is not a pin", text), "", std::string(kPinAdvice));
   }
   const std::string where = fmt::format("pin {}", text);
   LAMINA_ASSIGN_OR_RETURN(const std::vector<LayerRange> ranges,
@@ -304,6 +304,12 @@ Result<std::vector<std::uint8_t>> allowed_configs(const Limits& limits, int laye
   for (int l = 0; l < layers; ++l) {
     std::uint8_t* row = allowed.data() + static_cast<std::size_t>(l) * configs;
     if (pinned[l] >= 0) {
+      if (limits.target && !can_run(*limits.target, grid.at(pinned[l]))) {
+        return Status::bad_input(fmt::format("layer {} is pinned to {}, which {} cannot run", l,
+                                             to_string(grid.at(pinned[l])), limits.target->title),
+                                 fmt::format("target {}", limits.target->name),
+                                 "pin it to what the target has, or choose another target");
+      }
       row[pinned[l]] = 1;
       continue;
     }

@@ -23,7 +23,7 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
-// These layers get this recipe, whatever else is forbidden.
+// These layers get this recipe, whatever the rules forbid.
 struct Pin {
   LayerRange layers;
   LayerConfig config;
@@ -97,8 +97,8 @@ std::string to_string(const Pin& pin);
 std::string to_string(const ForbidRule& rule);
 
 // Which recipes each layer may have, row-major (layers, grid.size()), 1 = allowed. A pin leaves
-// exactly one and outranks the rules and the target. Errors: kBadInput for a layer that does not
-// exist, a pin off the grid, a layer pinned twice, and for limits that leave a layer without a
+// exactly one and outranks the rules, but not the target. Errors: kBadInput for a layer that does
+// not exist, a pin off the grid, a layer pinned twice, and for limits that leave a layer without a
 // choice, naming the layer and the limits that empty it.
 Result<std::vector<std::uint8_t>> allowed_configs(const Limits& limits, int layers,
                                                   const ConfigGrid& grid);

@@ -10,15 +10,17 @@ namespace {
 using Segment = LpFrontier::Segment;
 
 // The hull edge that leaves a choice: the largest fall per cost among all dearer choices, of equals
-// the nearest. ratio 0: the choice is the layer's last.
+// the nearest. to < 0: the choice is the layer's last.
 Segment edge_from(const ChoiceTable& table, int layer, int from) {
   Segment best;
+  best.to = -1;
   const Choice& at = table.choices[from];
   for (int to = from + 1; to < table.begin[layer + 1]; ++to) {
     const Choice& next = table.choices[to];
     const std::int64_t cost = next.cost - at.cost;
     const double ratio = (at.value - next.value) / static_cast<double>(cost);
-    if (ratio > best.ratio) best = {ratio, layer, from, to, cost};
+    // Of falls so small that the quotient is 0 the nearest stays.
+    if (best.to < 0 || ratio > best.ratio) best = {ratio, layer, from, to, cost};
   }
   return best;
 }
@@ -37,7 +39,7 @@ LpFrontier::LpFrontier(const ChoiceTable& table) : table_(&table) {
   std::priority_queue<Segment, std::vector<Segment>, LessSteep> queue;
   auto offer = [&](int layer, int from) {
     const Segment edge = edge_from(table, layer, from);
-    if (edge.ratio > 0) queue.push(edge);
+    if (edge.to >= 0) queue.push(edge);
   };
   const int layers = table.layers();
   std::vector<int> count(static_cast<std::size_t>(layers), 0);

@@ -25,6 +25,10 @@ Result<Plan> make_plan(const Problem& problem, const Solution& solution, std::in
   // In actual bytes, whatever the budget is counted in.
   LAMINA_ASSIGN_OR_RETURN(spent.peak, plan_peak_bytes(plan.geometry, plan.geometry.t_cache,
                                                       plan.layers, plan.evict_every, storage));
+  // Another cache's bytes hold no slack that is known here.
+  if (spent.kind == BytesKind::kActual && !table.bytes.empty()) {
+    spent.peak = static_cast<std::int64_t>(spent.used);
+  }
   plan.budget = spent;
   plan.solver =
       PlanSolver{to_string(solution.method), std::string(to_string(problem.options().objective)),

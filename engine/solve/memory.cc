@@ -50,7 +50,7 @@ Status check_sizes(const ModelSizes& model) {
   }
   if (model.weight_bytes < 0 || model.weight_bytes > kMaxWeights) {
     return Status::bad_input(fmt::format("the weights take {} bytes", model.weight_bytes),
-                             "model sizes");
+                             "model sizes", "give the bytes of the weights as they are stored");
   }
   return Status::ok();
 }
@@ -128,7 +128,8 @@ Result<ModelSizes> model_sizes_from_info(const std::string& info_json, const std
                           json_int(info, "context_length", where, 0, kMaxTokens));
   LAMINA_ASSIGN_OR_RETURN(const Json* head_dims, json_member(info, "head_dim", where));
   if (!head_dims->is_array() || head_dims->empty()) {
-    return Status::bad_input("'head_dim' must be a list of one number a layer", where);
+    return Status::bad_input("'head_dim' must be a list of one number a layer", where,
+                             "calibrate again: the project's record of the model is damaged");
   }
   for (const Json& item : *head_dims) {
     LAMINA_ASSIGN_OR_RETURN(const std::int64_t head_dim,

@@ -23,7 +23,7 @@ std::string_view search_name(Search search) {
 }
 
 Status unknown(std::string_view text) {
-  return Status::usage(fmt::format("'{}' is not a method", text), "method",
+  return Status::usage(fmt::format("'{}' is not a method", text), "",
                        "use greedy, greedy_any, exact, lp, 1d, 2d_uniform, 2d_uniform_free, "
                        "edges:N, 2d:greedy, 2d:exact, evict_hetero:greedy or evict_hetero:exact");
 }

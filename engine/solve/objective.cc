@@ -72,7 +72,7 @@ Result<Objective> parse_objective(std::string_view text) {
                               Objective::kPropagated, Objective::kKl}) {
     if (text == to_string(objective)) return objective;
   }
-  return Status::usage(fmt::format("'{}' is not an objective", text), "objective",
+  return Status::usage(fmt::format("'{}' is not an objective", text), "",
                        "use S, S2, weighted, propagated or kl");
 }
 

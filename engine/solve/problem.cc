@@ -79,14 +79,30 @@ Status infeasible(const CostTable& costs, const Method& method, std::int64_t bud
                                      spell_bytes(bytes_up(costs, smallest_units))));
 }
 
-std::unique_ptr<const Knapsack> Problem::State::knapsack(std::vector<std::uint8_t> mask) const {
+std::unique_ptr<const Knapsack> Problem::State::knapsack(std::vector<int> configs) const {
   auto out = std::make_unique<Knapsack>();
-  out->allowed = std::move(mask);
-  out->choices = pareto_choices(cells, costs, out->allowed, unit);
-  if (out->choices.has_empty_layer()) return out;
-  out->lp.emplace(out->choices);
-  out->greedy.emplace(cells, table.grid, costs, out->allowed, unit);
+  out->configs = std::move(configs);
+  std::vector<int> all(static_cast<std::size_t>(costs.configs));
+  std::iota(all.begin(), all.end(), 0);
+  out->choices = pareto_choices(cells, costs, allowed, unit, [&](int l) {
+    return std::span<const int>(pinned[l] || out->configs.empty() ? all : out->configs);
+  });
+  if (!out->choices.has_empty_layer()) out->lp.emplace(out->choices);
   return out;
+}
+
+std::vector<int> Problem::State::greedy_of(const Knapsack& part, std::int64_t budget_units) const {
+  std::vector<std::uint8_t> mask(allowed.size(), 0);
+  for (int l = 0; l < costs.layers; ++l) {
+    const std::size_t row = static_cast<std::size_t>(l) * costs.configs;
+    if (pinned[l]) {
+      std::copy_n(allowed.begin() + static_cast<std::ptrdiff_t>(row), costs.configs,
+                  mask.begin() + static_cast<std::ptrdiff_t>(row));
+    } else {
+      for (int c : part.configs) mask[row + c] = allowed[row + c];
+    }
+  }
+  return GreedySolver(cells, table.grid, costs, mask, unit).solve(budget_units);
 }
 
 double Problem::State::predicted(const std::vector<int>& configs) const {
@@ -127,7 +143,8 @@ Result<Problem> Problem::make(const SensitivityTable& table, const SolveOptions&
     for (int l = pin.layers.first; l <= pin.layers.last; ++l) state->pinned[l] = true;
   }
   if (stop.stop_requested()) return Status::cancelled();
-  state->whole = state->knapsack(state->allowed);
+  state->whole = state->knapsack({});
+  state->greedy.emplace(state->cells, table.grid, state->costs, state->allowed, state->unit);
   if (stop.stop_requested()) return Status::cancelled();
   return Problem(std::move(state));
 }
@@ -195,7 +212,8 @@ Result<Solution> Problem::solve(const Method& method, std::int64_t budget,
     solution.configs = std::move(plan.configs);
   }
   solution.used_bytes = costs().to_bytes(solution.used_units);
-  LAMINA_ASSIGN_OR_RETURN(solution.lower_bound, lower_bound(budget));
+  LAMINA_ASSIGN_OR_RETURN(const double bound, lower_bound(budget));
+  solution.lower_bound = std::min(bound, solution.predicted);
   solution.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return solution;

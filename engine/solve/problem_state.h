@@ -20,10 +20,9 @@ namespace lamina {
 
 // A knapsack over some of the recipes, ready to be solved at any budget.
 struct Knapsack {
-  std::vector<std::uint8_t> allowed;  // (layers, configs)
+  std::vector<int> configs;  // those looked at; empty: all. Pinned layers look at their own
   ChoiceTable choices;
-  std::optional<LpFrontier> lp;        // of `choices`; empty where a layer has no choice
-  std::optional<GreedySolver> greedy;  // as above
+  std::optional<LpFrontier> lp;  // of `choices`; empty where a layer has no choice
 
   // REQUIRES lp.
   std::int64_t cheapest() const { return lp->cost(0); }
@@ -41,6 +40,7 @@ struct Problem::State {
   // rounding; actual by 1.
   std::int64_t unit = 1;
   std::unique_ptr<const Knapsack> whole;
+  std::optional<GreedySolver> greedy;  // of `whole`
 
   // One knapsack a keep (2d) or a pair of bits (evict_hetero), with a choice for every layer;
   // pinned layers keep their recipe. Built on first use.
@@ -49,7 +49,9 @@ struct Problem::State {
   // layers keep their recipe.
   std::vector<std::vector<int>> members(const Method& method) const;
 
-  std::unique_ptr<const Knapsack> knapsack(std::vector<std::uint8_t> mask) const;
+  std::unique_ptr<const Knapsack> knapsack(std::vector<int> configs) const;
+  // The greedy of a part, made for one query.
+  std::vector<int> greedy_of(const Knapsack& part, std::int64_t budget_units) const;
   double predicted(const std::vector<int>& configs) const;
   std::int64_t used_units(const std::vector<int>& configs) const;
   std::int64_t budget_units(std::int64_t budget) const { return costs.budget_units(budget) / unit; }

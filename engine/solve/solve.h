@@ -39,7 +39,9 @@ struct Solution {
   double predicted = 0;             // sum of the objective's cells; interpolated off the grid
   std::int64_t used_units = 0;      // of the cost table
   double used_bytes = 0;
-  // No plan of any kind within the limits and the budget is predicted below it (LP relaxation).
+  // No plan on the grid within the limits and the budget is predicted below it (LP relaxation). A
+  // keep off the grid is interpolated and can lie below by a rounding of tokens or bytes; the bound
+  // given with it is then its own prediction.
   double lower_bound = 0;
   // false: an exact search gave up (SolveOptions::max_states); the optimum lies between lower_bound
   // and predicted.

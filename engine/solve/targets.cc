@@ -20,7 +20,8 @@ constexpr std::pair<std::string_view, PlanShape> kShapes[] = {{"per_layer", Plan
 
 Result<std::string> filled_string(const Json& object, const char* key, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(std::string text, json_string(object, key, where));
-  if (text.empty()) return Status::bad_input(fmt::format("'{}' is empty", key), where);
+  if (text.empty())
+    return Status::bad_input(fmt::format("'{}' is empty", key), where, "write a text");
   return text;
 }
 
@@ -66,7 +67,8 @@ Result<Target> read_target(const Json& object, const std::string& where) {
   for (std::size_t i = 0; pairs && i < pairs->size(); ++i) {
     const Json& pair = (*pairs)[i];
     if (!pair.is_array() || pair.size() != 2) {
-      return Status::bad_input("a pair [K bits, V bits] was expected", place + ": bits");
+      return Status::bad_input("a pair [K bits, V bits] was expected", place + ": bits",
+                               "write e.g. [[8, 8], [16, 16]]");
     }
     LAMINA_ASSIGN_OR_RETURN(const std::int64_t k, json_to_int(pair[0], place + ": bits", 1, 16));
     LAMINA_ASSIGN_OR_RETURN(const std::int64_t v, json_to_int(pair[1], place + ": bits", 1, 16));
@@ -79,7 +81,8 @@ Result<std::vector<Target>> targets_from(const Json& document, const std::string
   LAMINA_ASSIGN_OR_RETURN(const Json* list, json_member(document, "targets", where));
   if (!list->is_array() || list->empty() || list->size() > kMaxTargets) {
     return Status::bad_input(
-        fmt::format("'targets' must be a list of 1 to {} targets", kMaxTargets), where);
+        fmt::format("'targets' must be a list of 1 to {} targets", kMaxTargets), where,
+        "resources/schema/targets.schema.json says how one is written");
   }
   std::vector<Target> targets;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -112,7 +115,7 @@ Result<Target> find_target(std::string_view name, const std::vector<Target>& tar
     if (target.name == name) return target;
     names += (names.empty() ? "" : ", ") + target.name;
   }
-  return Status::usage(fmt::format("there is no target '{}'", name), "target",
+  return Status::usage(fmt::format("there is no target '{}'", name), "",
                        fmt::format("use one of {}", names));
 }
 

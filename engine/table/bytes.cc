@@ -30,7 +30,7 @@ Int128 padded(Int128 bytes) { return ceil_div(bytes, kPlaneAlign) * kPlaneAlign;
 Result<int> quantizer_group(std::string_view name) {
   if (name == "asym-g32" || name == "asym-g32+hadamard") return 32;
   if (name == "asym-g64" || name == "asym-g64+hadamard") return 64;
-  return Status::bad_input(fmt::format("no byte rule for the quantiser '{}'", name), "",
+  return Status::bad_input(fmt::format("no byte rule for the quantiser '{}'", name), "actual bytes",
                            "use asym-g32 or asym-g64, each with or without +hadamard");
 }
 
@@ -41,11 +41,12 @@ Result<int> scorer_state_bytes(std::string_view name) {
   }
   if (name == "h2o") return 8;  // a float32 sum and a 32-bit count
   if (name == "snapkv" || name == "expected") {
-    return Status::bad_input(fmt::format("the scorer '{}' is not available yet", name), "",
+    return Status::bad_input(fmt::format("the scorer '{}' is not available yet", name),
+                             "actual bytes",
                              "its cache state depends on the query heads; use streaming, keydiff, "
-                             "triattention, knorm or h2o, or count nominal bytes");
+                             "triattention, knorm or h2o");
   }
-  return Status::bad_input(fmt::format("no byte rule for the scorer '{}'", name), "",
+  return Status::bad_input(fmt::format("no byte rule for the scorer '{}'", name), "actual bytes",
                            "use streaming, keydiff, triattention, knorm or h2o");
 }
 
@@ -314,7 +315,7 @@ Result<std::int64_t> peak_slack_bytes(const Geometry& geometry,
   if (layers.size() != geometry.layers.size() || evict_every < 0) {
     return Status::bad_input(fmt::format("{} recipes for {} layers, evicted every {} tokens",
                                          layers.size(), geometry.layers.size(), evict_every),
-                             "peak bytes");
+                             "peak bytes", "give one recipe a layer and at least 0 tokens");
   }
   Int128 slack = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {

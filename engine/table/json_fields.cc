@@ -53,7 +53,7 @@ OrderedJson write_per_layer(const std::vector<LayerGeometry>& layers, const Gett
 Result<const Json*> json_list(const Json& object, const char* key, const std::string& where) {
   LAMINA_ASSIGN_OR_RETURN(const Json* value, json_member(object, key, where));
   if (!value->is_array()) {
-    return Status::bad_input(fmt::format("'{}' must be a list", key), where);
+    return Status::bad_input(fmt::format("'{}' must be a list", key), where, "write [...]");
   }
   return value;
 }
@@ -149,7 +149,7 @@ Result<QuantizerNames> quantizer_from_json(const Json& value, const std::string&
     LAMINA_ASSIGN_OR_RETURN(names.v, json_string(value, "v", where + ": quantizer"));
   }
   if (names.k.empty() || names.v.empty()) {
-    return Status::bad_input("'quantizer' has no name", where);
+    return Status::bad_input("'quantizer' has no name", where, "write e.g. asym-g32");
   }
   return names;
 }

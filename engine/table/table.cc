@@ -114,7 +114,8 @@ Status read_optional(const Json& root, const std::string& where, SensitivityTabl
 
 Result<Provenance> read_provenance(const Json& object, const std::string& where) {
   const std::string place = where + ": provenance";
-  if (!object.is_object()) return Status::bad_input("a JSON object was expected", place);
+  if (!object.is_object())
+    return Status::bad_input("a JSON object was expected", place, "write {...}");
   Provenance p;
   LAMINA_ASSIGN_OR_RETURN(p.probe, json_string_or(object, "probe", "", place));
   LAMINA_ASSIGN_OR_RETURN(p.scorer, json_string_or(object, "scorer", "", place));
@@ -126,7 +127,7 @@ Result<Provenance> read_provenance(const Json& object, const std::string& where)
   LAMINA_ASSIGN_OR_RETURN(p.window_tokens, json_int_or(object, "W", 0, place, 0, kMaxTokens));
   if (object.contains("token_ids")) {
     if (!object["token_ids"].is_array()) {
-      return Status::bad_input("'token_ids' must be a list", place);
+      return Status::bad_input("'token_ids' must be a list", place, "write [...]");
     }
     for (const Json& id : object["token_ids"]) {
       LAMINA_ASSIGN_OR_RETURN(std::int64_t value,
@@ -138,7 +139,8 @@ Result<Provenance> read_provenance(const Json& object, const std::string& where)
                           json_string_or(object, "statistics_sha256", "", place));
   if (object.contains("seed")) {
     if (!object["seed"].is_number_unsigned()) {
-      return Status::bad_input("'seed' must be a whole number of at least 0", place);
+      return Status::bad_input("'seed' must be a whole number of at least 0", place,
+                               "calibrate again");
     }
     p.seed = object["seed"].get<std::uint64_t>();
   }
@@ -337,7 +339,7 @@ Status check_same_model(const SensitivityTable& table, const ModelId& model) {
   return Status::bad_input(fmt::format("the table belongs to '{}' ({}), not to '{}' ({})",
                                        table.model->name, table.model->fingerprint.substr(0, 12),
                                        model.name, model.fingerprint.substr(0, 12)),
-                           "", "calibrate this model, or open the other one");
+                           "sensitivity table", "calibrate this model, or open the other one");
 }
 
 }  // namespace lamina

@@ -54,8 +54,7 @@ class Case(unittest.TestCase):
         lines = [line for line in done.stderr.splitlines() if line.startswith("lamina: error: ")]
         self.assertEqual(len(lines), 1, done.stderr)
         # WHAT (WHERE): WHAT TO DO
-        if arguments[0:1] != ("solve",):
-            self.assertRegex(lines[0], r"^lamina: error: .+ \(.+\): .+$")
+        self.assertRegex(lines[0], r"^lamina: error: .+ \(.+\): .+$")
         for part in says if isinstance(says, (list, tuple)) else [says]:
             self.assertIn(part, lines[0])
         return lines[0]
@@ -460,9 +459,11 @@ class Solve(Case):
             (["--forbid", "0:keep<1", "--forbid", "1-2:v<=8"],
              lambda l, c: (l != 0 or self.CONFIGS[c][0] == 1) and (l not in (1, 2) or self.CONFIGS[c][2] == 16)),
             (["--target", "kvpress"], lambda l, c: self.CONFIGS[c][1:] == (16, 16)),
-            (["--target", "kvpress", "--pin", "2=0"],
-             lambda l, c: c == 0 if l == 2 else self.CONFIGS[c][1:] == (16, 16)),
+            (["--target", "kvpress", "--pin", "2=full"],
+             lambda l, c: c == full if l == 2 else self.CONFIGS[c][1:] == (16, 16)),
         ]
+        self.refused(3, "solve", "--table", path, "--budget", 128000, "--target", "kvpress", "--pin", "2=0",
+                     says=["layer 2 is pinned", "(target kvpress)"])
         for options, allowed in cases:
             plans = self.plans(lambda plan: all(allowed(l, c) for l, c in enumerate(plan)))
             for budget in (90000, 110000, 128000):

@@ -188,6 +188,48 @@ class TestBaselines : public QObject {
     }
   }
 
+  // Keeps that no millionth hits, forbidden keeps at the ends and in the middle: where 2d_uniform
+  // has a plan the continuum has one at least as dear, and the smallest budget it names is right.
+  void uniform_free_within_any_grid_and_limits() {
+    for (const std::vector<double>& keeps : std::vector<std::vector<double>>{
+             {1.0 / 3}, {0.1234567, 0.1234568}, {1e-7}, {0.3, 1.0 / 3, 0.7, 1.0}}) {
+      SensitivityTable table = samples::table(3, 2);
+      table.grid = {keeps, {4, 16}, {8}};
+      for (std::vector<double>& row : table.values) row.resize(2 * keeps.size());
+      for (BytesKind kind : {BytesKind::kNominal, BytesKind::kActual}) {
+        SolveOptions options;
+        options.bytes = kind;
+        const Problem problem = *Problem::make(table, options);
+        for (std::int64_t budget : {problem.smallest_bytes() - 1, problem.smallest_bytes(),
+                                    problem.full_bytes() / 2, problem.full_bytes()}) {
+          auto uniform = problem.solve(methods::kUniform2d, budget);
+          auto free = problem.solve(methods::kUniformFree, budget);
+          QCOMPARE(free.has_value(), uniform.has_value());
+          if (!free) continue;
+          QVERIFY(free->layers[0].keep >= keeps.front() && free->layers[0].keep <= keeps.back());
+          QVERIFY(free->used_bytes <= static_cast<double>(budget));
+          QVERIFY(free->lower_bound <= free->predicted);
+          double worst = 0;
+          for (const auto& row : table.values) worst += *std::max_element(row.begin(), row.end());
+          QVERIFY(free->predicted >= 0 && free->predicted <= worst);
+        }
+      }
+    }
+    const SensitivityTable table = samples::table(5, 9);
+    for (const char* rule : {"keep>=0.9", "keep=1", "keep!=0.5", "keep<0.5", "keep=0.5"}) {
+      SolveOptions options;
+      options.limits.forbid = {*parse_forbid(rule)};
+      const Problem problem = *Problem::make(table, options);
+      for (const std::int64_t budget : {problem.full_bytes(), problem.full_bytes() / 2,
+                                        problem.smallest_bytes(), problem.smallest_bytes() - 1}) {
+        auto uniform = problem.solve(methods::kUniform2d, budget);
+        auto free = problem.solve(methods::kUniformFree, budget);
+        QVERIFY2(free.has_value() == uniform.has_value(), rule);
+        if (!free) QCOMPARE(free.status().advice(), uniform.status().advice());
+      }
+    }
+  }
+
   void pins_stay_in_every_family() {
     SolveOptions options;
     const LayerConfig pinned{0.5, 4, 8};

@@ -192,16 +192,20 @@ class TestLimits : public QObject {
     }
   }
 
-  void a_pin_outranks_the_rules_and_the_target() {
+  void a_pin_outranks_the_rules_but_not_the_target() {
     Limits limits;
     limits.pins = *parse_pin("1=0.1/4/4", kGrid);
-    limits.forbid = {rule("k=4"), rule("keep<0.9")};
     limits.target = *find_target("vllm-fp8");
+    const Status status = allowed_configs(limits, 3, kGrid).status();
+    QCOMPARE(status.kind(), ErrorKind::kBadInput);
+    QVERIFY(status.message().find("layer 1 is pinned to keep 0.1, K4 V4") != std::string::npos);
+    limits.pins = *parse_pin("1=1/8/8", kGrid);
+    limits.forbid = {rule("k=8")};
     const auto allowed = *allowed_configs(limits, 3, kGrid);
-    QCOMPARE(choices(allowed, 1, kGrid), std::vector<int>{0});
-    // K8 V8 and 16-bit at keep 1.0 are left by the target, both within the rules.
+    QCOMPARE(choices(allowed, 1, kGrid), std::vector<int>{index(5, 1, 1)});
+    // Of what the target leaves, 16-bit at keep 1.0 alone is within the rules.
     for (int l : {0, 2}) {
-      QCOMPARE(choices(allowed, l, kGrid), (std::vector<int>{index(5, 1, 1), index(5, 2, 2)}));
+      QCOMPARE(choices(allowed, l, kGrid), std::vector<int>{index(5, 2, 2)});
     }
   }
 
