@@ -90,7 +90,6 @@ class FreeBytes {
     return out;
   }
 
-  bool empty() const { return groups_.empty(); }
   // Rounded up to whole bytes. steps: keep in millionths.
   Int128 bytes(std::int64_t steps, int k_bits, int v_bits) const {
     Int128 sum = 0;
@@ -119,17 +118,13 @@ class FreeBytes {
   std::vector<Group> groups_;
 };
 
-// Sum of the cells of the layers that are not pinned, linear in keep between the grid's keeps;
-// infinite where a neighbour is not allowed.
+// Sum of the cells of the layers that are not pinned, linear in keep between the grid's keeps.
 double interpolated(const Problem::State& state, double keep, int k_i, int v_i) {
   const ConfigGrid& grid = state.table.grid;
   const auto above = std::lower_bound(grid.keep.begin(), grid.keep.end(), keep);
   const int hi = static_cast<int>(above - grid.keep.begin());
   const int lo = *above == keep ? hi : hi - 1;
   const int c_lo = grid.index(lo, k_i, v_i), c_hi = grid.index(hi, k_i, v_i);
-  if (!allowed_everywhere(state, c_lo) || !allowed_everywhere(state, c_hi)) {
-    return std::numeric_limits<double>::infinity();
-  }
   const double share = lo == hi ? 0 : (keep - grid.keep[lo]) / (grid.keep[hi] - grid.keep[lo]);
   double sum = 0;
   for (int l = 0; l < state.costs.layers; ++l) {
@@ -216,14 +211,14 @@ FamilyPlan solve_parts(const Problem::State& state, const Method& method, std::i
     if (plan.smallest_units < 0 || cheapest < plan.smallest_units) plan.smallest_units = cheapest;
     if (part->cheapest() <= room) feasible.emplace_back(part->lp->lower_bound(room), part.get());
   }
-  if (method.search ==
-      Search::kExact) {
+  const bool exact = method.search == Search::kExact;
+  if (exact) {  // the most promising first: the others often need no search
     std::stable_sort(feasible.begin(), feasible.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
   }
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [bound, part] : feasible) {
-    if (method.search == Search::kExact && bound >= best) break;
+    if (exact && bound >= best) break;
     std::vector<int> configs = search(state, *part, method.search, budget, stop, plan.proven);
     const double value = state.predicted(configs);
     if (value < best) {

@@ -121,9 +121,6 @@ class Search {
     if (taken_ < lp.segments().size()) price_ = lp.segments()[taken_].ratio;
   }
 
-  // What a plan loses against the LP bound, from its value relative to the LP's plan.
-  double excess(double value) const { return value + price_ * static_cast<double>(room_); }
-
   ExactResult run(std::vector<int> incumbent) {
     best_ = std::move(incumbent);
     best_value_ = 0;
@@ -139,6 +136,8 @@ class Search {
   }
 
  private:
+  // What a plan loses against the LP bound, from its value relative to the LP's plan.
+  double excess(double value) const { return value + price_ * static_cast<double>(room_); }
   double reduced(std::int64_t cost, double value) const {
     return value + price_ * static_cast<double>(cost);
   }
@@ -152,7 +151,7 @@ class Search {
     std::int64_t common = 0;
     double magnitude = lp_.value(taken_);
     const ChoiceTable& table = lp_.table();
-    is_open_.assign(static_cast<std::size_t>(table.layers()), -1);
+    is_open_.assign(static_cast<std::size_t>(table.layers()), false);
     for (int l = 0; l < table.layers(); ++l) {
       const Choice& at = table.choices[base_[l]];
       OpenLayer layer{l, {}};
@@ -181,15 +180,15 @@ class Search {
     for (std::vector<OpenLayer>& half : halves_) std::reverse(half.begin(), half.end());
   }
 
-  // The LP of the layers whose rank in is_open_ says that they are still to come.
+  // The LP of the layers that are still to come.
   void fill_completion(Completion& completion) const {
     completion.clear();
     const auto segments = lp_.segments();
     for (std::size_t k = taken_; k < segments.size(); ++k) {
-      if (is_open_[segments[k].layer] == 1) completion.add_up(segments[k].cost, segments[k].ratio);
+      if (is_open_[segments[k].layer]) completion.add_up(segments[k].cost, segments[k].ratio);
     }
     for (std::size_t k = taken_; k-- > 0;) {
-      if (is_open_[segments[k].layer] == 1) {
+      if (is_open_[segments[k].layer]) {
         completion.add_down(segments[k].cost, segments[k].ratio);
       }
     }
@@ -246,11 +245,12 @@ class Search {
     std::vector<List> lists[2];
     bool complete = true;
     for (int h : {0, 1}) {
-      for (const OpenLayer& layer : halves_[h]) is_open_[layer.layer] = 1;
-      for (const OpenLayer& layer : halves_[1 - h]) is_open_[layer.layer] = 1;
+      for (const std::vector<OpenLayer>& half : halves_) {
+        for (const OpenLayer& layer : half) is_open_[layer.layer] = true;
+      }
       lists[h].assign(1, List(1));
       for (const OpenLayer& layer : halves_[h]) {
-        is_open_[layer.layer] = 0;
+        is_open_[layer.layer] = false;
         fill_completion(completion);
         List next;
         if (!extend(lists[h].back(), layer, limit, completion, next)) return false;
@@ -331,7 +331,7 @@ class Search {
   std::vector<int> best_;
   double best_value_ = 0;  // relative to base_
   std::vector<OpenLayer> halves_[2];
-  std::vector<int> is_open_;  // (layers): 1 = still to come
+  std::vector<bool> is_open_;  // (layers): still to come
   std::int64_t states_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 #include "engine/base/integer.h"
 #include "engine/base/json.h"
-#include "engine/base/units.h"
+#include "engine/solve/problem_state.h"
 
 namespace lamina {
 namespace {
@@ -20,10 +20,6 @@ constexpr std::int64_t kSingle = 4;       // bytes of a float32
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 60;
 constexpr std::int64_t kBudgetStep = 64;  // where halving the gap between two budgets stops
-
-std::string spell(std::int64_t bytes) {
-  return fmt::format("{} bytes ({})", bytes, format_mb(bytes));
-}
 
 Status too_large() {
   return Status::bad_input("the memory exceeds 64-bit integers", "memory estimate",
@@ -166,9 +162,9 @@ Result<MemoryBudget> memory_budget(const ModelSizes& model, const Geometry& geom
   if (!left || *left < request.concurrency) {
     return Status::refused(
         fmt::format("{} of GPU memory hold no cache for {} requests of {} tokens",
-                    spell(request.gpu_bytes), request.concurrency, request.context),
-        fmt::format("weights {}, activations {}, both estimates", spell(out.weights),
-                    spell(out.activations)),
+                    spell_bytes(request.gpu_bytes), request.concurrency, request.context),
+        fmt::format("weights {}, activations {}, both estimates", spell_bytes(out.weights),
+                    spell_bytes(out.activations)),
         "take a larger GPU, fewer requests or a shorter context");
   }
   out.cache = *left;
@@ -241,9 +237,9 @@ class PeakSearch {
     }
     if (found) return below;
     return Status::refused(
-        fmt::format("no plan's peak fits {}", spell(wanted_)),
+        fmt::format("no plan's peak fits {}", spell_bytes(wanted_)),
         fmt::format("{}, peak = actual bytes and the slack between evictions", to_string(method_)),
-        fmt::format("the smallest peak found is {}", spell(smallest_peak_)));
+        fmt::format("the smallest peak found is {}", spell_bytes(smallest_peak_)));
   }
 
  private:
