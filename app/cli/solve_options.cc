@@ -121,8 +121,7 @@ Result<Method> choose_method(const std::string& name, const Limits& limits) {
     if (!method) return at_option(method.status(), "--method");
     return method;
   }
-  if (!limits.target || limits.target->shape == PlanShape::kPerLayer) return methods::kGreedy;
-  return limits.target->shape == PlanShape::kEdges ? methods::kEdges2 : methods::kUniform2d;
+  return fitting_method(methods::kGreedy, limits.target);
 }
 
 Result<std::int64_t> parse_bytes(const std::string& text, const std::string& option) {

@@ -51,12 +51,7 @@ Status check_shape(const Problem::State& state, const Method& method) {
         fmt::format("use edges:1 to edges:{}", state.costs.layers / 2));
   }
   const auto& target = state.options.limits.target;
-  if (!target || target->shape == PlanShape::kPerLayer) return Status::ok();
-  const bool one_recipe = method.family == Family::k1d || method.family == Family::kUniform ||
-                          method.family == Family::kUniformFree;
-  if (one_recipe || (target->shape == PlanShape::kEdges && method.family == Family::kEdges)) {
-    return Status::ok();
-  }
+  if (shape_allows(target, method.family)) return Status::ok();
   const bool edges = target->shape == PlanShape::kEdges;
   return Status::refused(
       fmt::format("{} cannot run a plan of {}", target->title, to_string(method)),
@@ -66,6 +61,17 @@ Status check_shape(const Problem::State& state, const Method& method) {
 }
 
 }  // namespace
+
+bool shape_allows(const std::optional<Target>& target, Family family) {
+  if (!target || target->shape == PlanShape::kPerLayer) return true;
+  if (family == Family::kEdges) return target->shape == PlanShape::kEdges;
+  return family == Family::kUniform || family == Family::kUniformFree || family == Family::k1d;
+}
+
+Method fitting_method(const Method& wanted, const std::optional<Target>& target) {
+  if (shape_allows(target, wanted.family)) return wanted;
+  return target->shape == PlanShape::kEdges ? methods::kEdges2 : methods::kUniform2d;
+}
 
 std::string spell_bytes(std::int64_t bytes) {
   return fmt::format("{} bytes ({})", bytes, format_mb(bytes));

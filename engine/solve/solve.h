@@ -102,6 +102,11 @@ class Problem {
   std::shared_ptr<const State> state_;
 };
 
+// Whether a target of this shape can run plans of the family; anything where there is no target.
+bool shape_allows(const std::optional<Target>& target, Family family);
+// `wanted` where the target's shape allows it, else what the target runs: edges:2 or 2d_uniform.
+Method fitting_method(const Method& wanted, const std::optional<Target>& target);
+
 // The plan of a solution: recipes, budget with used, full and peak, solver, calibration.
 // table_sha256 (engine/table/table.h) identifies the table. REQUIRES a solution of this problem.
 // Errors: kBadInput where the table's scorer or quantiser has no rule for actual bytes (they give

@@ -247,14 +247,14 @@ void TestStudioModels::limitEdits() {
 
 void TestStudioModels::fittingMethods() {
   Target target;
-  QCOMPARE(fittingMethod(methods::kGreedy, {}), methods::kGreedy);
-  QCOMPARE(fittingMethod(methods::kExact, target), methods::kExact);
+  QCOMPARE(fitting_method(methods::kGreedy, {}), methods::kGreedy);
+  QCOMPARE(fitting_method(methods::kExact, target), methods::kExact);
   target.shape = PlanShape::kUniform;
-  QCOMPARE(fittingMethod(methods::kExact, target), methods::kUniform2d);
-  QCOMPARE(fittingMethod(methods::kEdges2, target), methods::kUniform2d);
+  QCOMPARE(fitting_method(methods::kExact, target), methods::kUniform2d);
+  QCOMPARE(fitting_method(methods::kEdges2, target), methods::kUniform2d);
   target.shape = PlanShape::kEdges;
-  QCOMPARE(fittingMethod(methods::kGreedy, target), methods::kEdges2);
-  QCOMPARE(fittingMethod(methods::kUniform2d, target), methods::kUniform2d);
+  QCOMPARE(fitting_method(methods::kGreedy, target), methods::kEdges2);
+  QCOMPARE(fitting_method(methods::kUniform2d, target), methods::kUniform2d);
   // The engine says the same of every shape and family.
   const SensitivityTable table = syntheticTable(6);
   for (const PlanShape shape : {PlanShape::kPerLayer, PlanShape::kEdges, PlanShape::kUniform}) {
@@ -264,7 +264,7 @@ void TestStudioModels::fittingMethods() {
     const Problem problem = *Problem::make(table, options);
     for (const Method& method : comparedMethods()) {
       QVERIFY2(problem.solve(method, problem.full_bytes()).has_value() ==
-                   familyFits(method.family, target),
+                   shape_allows(target, method.family),
                to_string(method).c_str());
     }
   }

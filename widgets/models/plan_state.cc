@@ -77,17 +77,6 @@ const std::vector<Method>& shownMethods() {
   return methods;
 }
 
-bool familyFits(Family family, const std::optional<Target>& target) {
-  if (!target || target->shape == PlanShape::kPerLayer) return true;
-  if (family == Family::kEdges) return target->shape == PlanShape::kEdges;
-  return family == Family::kUniform || family == Family::kUniformFree || family == Family::k1d;
-}
-
-Method fittingMethod(const Method& wanted, const std::optional<Target>& target) {
-  if (familyFits(wanted.family, target)) return wanted;
-  return target->shape == PlanShape::kEdges ? methods::kEdges2 : methods::kUniform2d;
-}
-
 void fillCapacity(PlanState& state, const Problem& problem, const Deployment& deployment) {
   state.capacity.reset();
   state.capacity_obstacle.clear();

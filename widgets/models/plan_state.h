@@ -82,10 +82,6 @@ struct PlanState {
 const std::vector<Method>& comparedMethods();
 // Those whose plan can be shown: their recipes are on the grid.
 const std::vector<Method>& shownMethods();
-// The target's shape admits the family.
-bool familyFits(Family family, const std::optional<Target>& target);
-// `wanted`, or where the target's shape rules it out the richest method that fits.
-Method fittingMethod(const Method& wanted, const std::optional<Target>& target);
 
 // Where a plan is to run.
 struct Deployment {

@@ -204,7 +204,7 @@ Result<StudioSession::Solved> StudioSession::solveInputs(const SensitivityTable&
     inputs.budget =
         std::max(std::min(inputs.budget, problem->full_bytes()), problem->smallest_bytes());
   }
-  inputs.method = fittingMethod(inputs.method, inputs.limits.target);
+  inputs.method = fitting_method(inputs.method, inputs.limits.target);
   const std::uint64_t generation = solved.problem ? generation_ + 1 : generation_;
   auto plan = solvePlan(*problem, inputs, deployment(), generation);
   if (!plan && plan.status().kind() == ErrorKind::kRefused && rule != BudgetRule::kGiven) {

@@ -182,7 +182,7 @@ void PlanView::showMethods() {
   const auto& target = session_->inputs().limits.target;
   int index = 0;
   for (const Method& method : shownMethods()) {
-    const QString obstacle = familyFits(method.family, target)
+    const QString obstacle = shape_allows(target, method.family)
                                  ? QString()
                                  : tr("%1 cannot run such plans").arg(toQString(target->title));
     setObstacle(method_, index++, obstacle, toQString(describe(method)));
